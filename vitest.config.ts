@@ -29,6 +29,8 @@ const GROUPS = {
   cluster: { groupOrder: 3, maxWorkers: MIXED },
   /** The browsers, which compute, beside one file at a time that has the cluster for itself, and waits. */
   last: { groupOrder: 4, maxWorkers: MIXED },
+  /** They read how much of a GPU's memory is in use. */
+  gpu: { groupOrder: 5, maxWorkers: 1 },
 };
 
 /** A group's part of a project's settings. */
@@ -120,7 +122,7 @@ export default defineConfig({
         env: { DOCKER_HOST: `unix://${tmpdir()}/podyard-podman/podman.sock` },
       }),
       slowProject('release', 'whole', ['test/release/**/*.test.ts']),
-      slowProject('gpu', 'whole', ['test/gpu/**/*.test.ts']),
+      slowProject('gpu', 'gpu', ['test/gpu/**/*.test.ts']),
       slowProject('chaos', 'whole', ['test/chaos/**/*.test.ts']),
       slowProject('browser', 'last', ['test/browser/**/*.test.ts']),
       clusterProject('cluster', 'cluster', {

@@ -32,22 +32,6 @@ export interface paths {
     parameters: {};
     get: operations["getPodJupyter"];
   };
-  "/v2/pods/{id}/logs": {
-    parameters: {};
-    get: operations["getPodLogs"];
-  };
-  "/v2/pods/{id}/terminals": {
-    parameters: {};
-    post: operations["createPodTerminal"];
-  };
-  "/v2/pods/{id}/log-lines": {
-    parameters: {};
-    get: operations["listPodLogLines"];
-  };
-  "/v2/pods/{id}/logs/download": {
-    parameters: {};
-    get: operations["downloadPodLog"];
-  };
   "/v2/clusters": {
     parameters: {};
     get: operations["listClusters"];
@@ -68,10 +52,6 @@ export interface paths {
     get: operations["listEndpoints"];
     post: operations["createEndpoint"];
   };
-  "/v2/serverless/figures": {
-    parameters: {};
-    get: operations["listEndpointFigures"];
-  };
   "/v2/serverless/{id}": {
     parameters: {};
     get: operations["getEndpoint"];
@@ -81,6 +61,18 @@ export interface paths {
   "/v2/serverless/{id}/state": {
     parameters: {};
     get: operations["getEndpointState"];
+  };
+  "/v2/serverless/{id}/decisions": {
+    parameters: {};
+    get: operations["listDecisions"];
+  };
+  "/v2/serverless/figures": {
+    parameters: {};
+    get: operations["listEndpointFigures"];
+  };
+  "/v2/serverless/{id}/live": {
+    parameters: {};
+    get: operations["watchEndpoint"];
   };
   "/v2/serverless/{id}/builds": {
     parameters: {};
@@ -102,9 +94,49 @@ export interface paths {
     parameters: {};
     get: operations["getWorker"];
   };
-  "/v2/serverless/{id}/decisions": {
+  "/v2/pods/{id}/terminals": {
     parameters: {};
-    get: operations["listDecisions"];
+    post: operations["createPodTerminal"];
+  };
+  "/v2/serverless/{id}/terminals": {
+    parameters: {};
+    post: operations["createWorkerTerminal"];
+  };
+  "/v2/account/terminals": {
+    parameters: {};
+    get: operations["listTerminals"];
+  };
+  "/v2/account/terminals/{id}": {
+    parameters: {};
+    delete: operations["endTerminal"];
+  };
+  "/v2/pods/{id}/logs": {
+    parameters: {};
+    get: operations["getPodLogs"];
+  };
+  "/v2/serverless/{id}/workers/{workerId}/logs": {
+    parameters: {};
+    get: operations["getWorkerLogs"];
+  };
+  "/v2/serverless/{id}/logs": {
+    parameters: {};
+    get: operations["getEndpointLogs"];
+  };
+  "/v2/serverless/{id}/log-lines": {
+    parameters: {};
+    get: operations["listEndpointLogLines"];
+  };
+  "/v2/pods/{id}/log-lines": {
+    parameters: {};
+    get: operations["listPodLogLines"];
+  };
+  "/v2/serverless/{id}/logs/download": {
+    parameters: {};
+    get: operations["downloadEndpointLog"];
+  };
+  "/v2/pods/{id}/logs/download": {
+    parameters: {};
+    get: operations["downloadPodLog"];
   };
   "/v2/serverless/{id}/requests": {
     parameters: {};
@@ -129,6 +161,10 @@ export interface paths {
   "/v2/serverless/{id}/history": {
     parameters: {};
     get: operations["getEndpointHistory"];
+  };
+  "/v2/account/installation/history": {
+    parameters: {};
+    get: operations["getInstallationHistory"];
   };
   "/v2/serverless/{id}/lease": {
     parameters: {};
@@ -189,35 +225,6 @@ export interface paths {
     parameters: {};
     post: operations["changeRollout"];
   };
-  "/v2/serverless/{id}/workers/{workerId}/logs": {
-    parameters: {};
-    get: operations["getWorkerLogs"];
-  };
-  "/v2/serverless/{id}/terminals": {
-    parameters: {};
-    post: operations["createWorkerTerminal"];
-  };
-  "/v2/serverless/{id}/logs": {
-    parameters: {};
-    get: operations["getEndpointLogs"];
-  };
-  "/v2/serverless/{id}/log-lines": {
-    parameters: {};
-    get: operations["listEndpointLogLines"];
-  };
-  "/v2/serverless/{id}/logs/download": {
-    parameters: {};
-    get: operations["downloadEndpointLog"];
-  };
-  "/v2/serverless/{id}/live": {
-    parameters: {};
-    get: operations["watchEndpoint"];
-  };
-  "/v2/builds": {
-    parameters: {};
-    get: operations["listAllBuilds"];
-    post: operations["createBuild"];
-  };
   "/v2/builds/missing-files": {
     parameters: {};
     post: operations["findMissingFiles"];
@@ -230,13 +237,14 @@ export interface paths {
     parameters: {};
     post: operations["storeBuildFiles"];
   };
+  "/v2/builds": {
+    parameters: {};
+    get: operations["listAllBuilds"];
+    post: operations["createBuild"];
+  };
   "/v2/builds/{id}": {
     parameters: {};
     get: operations["getAnyBuild"];
-  };
-  "/v2/builds/{id}/logs": {
-    parameters: {};
-    get: operations["streamBuildLog"];
   };
   "/v2/builds/{id}/cancel": {
     parameters: {};
@@ -245,6 +253,10 @@ export interface paths {
   "/v2/builds/{id}/retry": {
     parameters: {};
     post: operations["retryBuild"];
+  };
+  "/v2/builds/{id}/logs": {
+    parameters: {};
+    get: operations["streamBuildLog"];
   };
   "/v2/templates": {
     parameters: {};
@@ -381,9 +393,42 @@ export interface paths {
     parameters: {};
     get: operations["getAccount"];
   };
+  "/v2/account/live": {
+    parameters: {};
+    get: operations["watchAccount"];
+  };
+  "/v2/account/api-keys": {
+    parameters: {};
+    get: operations["listApiKeys"];
+    post: operations["createApiKey"];
+  };
+  "/v2/account/api-keys/{id}": {
+    parameters: {};
+    delete: operations["deleteApiKey"];
+    patch: operations["updateApiKey"];
+  };
+  "/v2/account/api-keys/{id}/rotate": {
+    parameters: {};
+    post: operations["rotateApiKey"];
+  };
+  "/v2/account/ssh-keys": {
+    parameters: {};
+    get: operations["listSshKeys"];
+    put: operations["replaceSshKeys"];
+  };
   "/v2/account/limits": {
     parameters: {};
     get: operations["getOwnLimits"];
+  };
+  "/v2/account/users/{id}/limits": {
+    parameters: {};
+    get: operations["getUserLimits"];
+    patch: operations["updateUserLimits"];
+  };
+  "/v2/account/installation/limits": {
+    parameters: {};
+    get: operations["getInstallationLimits"];
+    patch: operations["updateInstallationLimits"];
   };
   "/v2/account/users": {
     parameters: {};
@@ -407,11 +452,6 @@ export interface paths {
   "/v2/account/users/{id}/removal": {
     parameters: {};
     get: operations["planUserRemoval"];
-  };
-  "/v2/account/users/{id}/limits": {
-    parameters: {};
-    get: operations["getUserLimits"];
-    patch: operations["updateUserLimits"];
   };
   "/v2/account/users/{id}/rate-limit": {
     parameters: {};
@@ -471,15 +511,6 @@ export interface paths {
     parameters: {};
     get: operations["listInstallationEndpoints"];
   };
-  "/v2/account/installation/history": {
-    parameters: {};
-    get: operations["getInstallationHistory"];
-  };
-  "/v2/account/installation/limits": {
-    parameters: {};
-    get: operations["getInstallationLimits"];
-    patch: operations["updateInstallationLimits"];
-  };
   "/v2/account/simulation": {
     parameters: {};
     get: operations["getSimulation"];
@@ -494,24 +525,6 @@ export interface paths {
     parameters: {};
     delete: operations["removeMachineModel"];
     patch: operations["updateMachineModel"];
-  };
-  "/v2/account/live": {
-    parameters: {};
-    get: operations["watchAccount"];
-  };
-  "/v2/account/api-keys": {
-    parameters: {};
-    get: operations["listApiKeys"];
-    post: operations["createApiKey"];
-  };
-  "/v2/account/api-keys/{id}": {
-    parameters: {};
-    delete: operations["deleteApiKey"];
-    patch: operations["updateApiKey"];
-  };
-  "/v2/account/api-keys/{id}/rotate": {
-    parameters: {};
-    post: operations["rotateApiKey"];
   };
   "/v2/account/sessions": {
     parameters: {};
@@ -556,14 +569,6 @@ export interface paths {
     parameters: {};
     get: operations["listNoticeDeliveries"];
   };
-  "/v2/account/terminals": {
-    parameters: {};
-    get: operations["listTerminals"];
-  };
-  "/v2/account/terminals/{id}": {
-    parameters: {};
-    delete: operations["endTerminal"];
-  };
   "/v2/account/secrets": {
     parameters: {};
     get: operations["listSecrets"];
@@ -574,11 +579,6 @@ export interface paths {
     get: operations["getSecret"];
     delete: operations["deleteSecret"];
     patch: operations["updateSecret"];
-  };
-  "/v2/account/ssh-keys": {
-    parameters: {};
-    get: operations["listSshKeys"];
-    put: operations["replaceSshKeys"];
   };
   "/healthz": {
     parameters: {};
@@ -692,6 +692,45 @@ export interface components {
     PodList: {
       pods: components["schemas"]["Pod"][];
     };
+    UpdatePodRequest: {
+      name?: string;
+      image?: string;
+      args?: string;
+      disk?: number;
+      ports?: string[];
+      env?: {
+        [key: string]: string;
+      };
+      registry?: string | null;
+      mounts?: {
+        persistent?: {
+          size: number;
+          path: string;
+        };
+        network?: {
+          volumeId: string;
+          path: string;
+        }[];
+      };
+      locked?: boolean;
+      globalNetworking?: boolean;
+      templateId?: string;
+    };
+    PodActionRequest: {
+      action: "start" | "stop" | "restart" | "terminate";
+    };
+    PodAccess: {
+      private: boolean;
+    };
+    PodLifetime: {
+      /** Format: date-time */
+      stopAfter: string | null;
+      /** Format: date-time */
+      terminateAfter: string | null;
+    };
+    PodJupyter: {
+      password: string | null;
+    };
     CreatePodRequest: {
       name: string;
       image?: string;
@@ -732,39 +771,6 @@ export interface components {
       startSsh?: boolean;
       startJupyter?: boolean;
       templateId?: string;
-    };
-    UpdatePodRequest: {
-      name?: string;
-      image?: string;
-      args?: string;
-      disk?: number;
-      ports?: string[];
-      env?: {
-        [key: string]: string;
-      };
-      registry?: string | null;
-      mounts?: {
-        persistent?: {
-          size: number;
-          path: string;
-        };
-        network?: {
-          volumeId: string;
-          path: string;
-        }[];
-      };
-      locked?: boolean;
-      globalNetworking?: boolean;
-      templateId?: string;
-    };
-    PodActionRequest: {
-      action: "start" | "stop" | "restart" | "terminate";
-    };
-    PodAccess: {
-      private: boolean;
-    };
-    PodJupyter: {
-      password: string | null;
     };
     Cluster: {
       id: string;
@@ -832,12 +838,6 @@ export interface components {
     };
     UpdateClusterRequest: {
       name?: string;
-    };
-    PodLifetime: {
-      /** Format: date-time */
-      stopAfter: string | null;
-      /** Format: date-time */
-      terminateAfter: string | null;
     };
     Endpoint: {
       id: string;
@@ -1021,6 +1021,24 @@ export interface components {
     EndpointFiguresList: {
       figures: components["schemas"]["EndpointFigures"][];
     };
+    DecisionList: {
+      decisions: {
+        /** Format: date-time */
+        at: string;
+        wanted: number;
+        reason: string;
+        inputs: {
+          [key: string]: unknown;
+        };
+        actions: {
+          kind: "start" | "thaw" | "freeze" | "stop" | "drain" | "exit";
+          workerId: string;
+          /** @enum {string|null} */
+          cause: "DEMAND" | "MINIMUM" | "SCHEDULE" | "TRIAL" | "WORK_ARRIVED" | "IDLE" | "WORK_GONE" | "OVER_MAXIMUM" | "OVER_USER_LIMIT" | "OVER_BUDGET" | "OUTDATED" | "FLASHBOOT_OFF" | "ENDPOINT_DELETED" | "RUNTIME_CHANGED" | "PREEMPTED" | "EVICTED" | "PUT_TO_SLEEP" | "FROZEN_MEMORY" | "MACHINE_MEMORY" | "NOT_FROZEN" | "NOT_THAWED" | "NOT_WOKEN" | "UNHEALTHY" | "SILENT" | "IGNORED_STOP" | "ASKED" | "OVER_DISK" | "EXITED" | "GONE" | "GPU_LOST" | "START_FAILED" | "START_INTERRUPTED" | "NOT_READY" | null;
+          reason: string;
+        }[];
+      }[];
+    };
     Worker: {
       id: string;
       status: "RUNNING" | "IDLE" | "INITIALIZING" | "THROTTLED" | "UNHEALTHY";
@@ -1085,6 +1103,22 @@ export interface components {
         ms: number | null;
       }[];
     };
+    WorkerStart: {
+      workerId: string;
+      version: number;
+      /** Format: date-time */
+      createdAt: string;
+      ready: boolean;
+      failed: boolean;
+      timeline: {
+        stage: "capacity" | "pull" | "models" | "create" | "start" | "ready";
+        /** Format: date-time */
+        from: string;
+        /** Format: date-time */
+        to: string | null;
+        ms: number | null;
+      }[];
+    };
     EndedWorker: {
       id: string;
       status: "EXITED";
@@ -1104,22 +1138,6 @@ export interface components {
       /** Format: date-time */
       endedAt: string;
       exitCode: number | null;
-    };
-    WorkerStart: {
-      workerId: string;
-      version: number;
-      /** Format: date-time */
-      createdAt: string;
-      ready: boolean;
-      failed: boolean;
-      timeline: {
-        stage: "capacity" | "pull" | "models" | "create" | "start" | "ready";
-        /** Format: date-time */
-        from: string;
-        /** Format: date-time */
-        to: string | null;
-        ms: number | null;
-      }[];
     };
     Installation: {
       id: string;
@@ -1292,24 +1310,6 @@ export interface components {
     UpdateMachineModelRequest: {
       pinned: boolean;
     };
-    DecisionList: {
-      decisions: {
-        /** Format: date-time */
-        at: string;
-        wanted: number;
-        reason: string;
-        inputs: {
-          [key: string]: unknown;
-        };
-        actions: {
-          kind: "start" | "thaw" | "freeze" | "stop" | "drain" | "exit";
-          workerId: string;
-          /** @enum {string|null} */
-          cause: "DEMAND" | "MINIMUM" | "SCHEDULE" | "TRIAL" | "WORK_ARRIVED" | "IDLE" | "WORK_GONE" | "OVER_MAXIMUM" | "OVER_USER_LIMIT" | "OVER_BUDGET" | "OUTDATED" | "FLASHBOOT_OFF" | "ENDPOINT_DELETED" | "RUNTIME_CHANGED" | "PREEMPTED" | "EVICTED" | "PUT_TO_SLEEP" | "FROZEN_MEMORY" | "MACHINE_MEMORY" | "NOT_FROZEN" | "NOT_THAWED" | "NOT_WOKEN" | "UNHEALTHY" | "SILENT" | "IGNORED_STOP" | "ASKED" | "OVER_DISK" | "EXITED" | "GONE" | "GPU_LOST" | "START_FAILED" | "START_INTERRUPTED" | "NOT_READY" | null;
-          reason: string;
-        }[];
-      }[];
-    };
     JobList: {
       requests: {
         id: string;
@@ -1478,6 +1478,15 @@ export interface components {
       /** Format: date-time */
       endsAt: string;
     };
+    ReplaceScheduleRequest: {
+      timeZone: string;
+      floors: {
+        days: ("SUN" | "MON" | "TUE" | "WED" | "THU" | "FRI" | "SAT")[];
+        from: string;
+        until: string;
+        workersMin: number;
+      }[];
+    };
     Schedule: {
       timeZone: string;
       floors: {
@@ -1517,21 +1526,12 @@ export interface components {
         memoryGbPerGpu: number | null;
       };
     };
-    ReplaceScheduleRequest: {
-      timeZone: string;
-      floors: {
-        days: ("SUN" | "MON" | "TUE" | "WED" | "THU" | "FRI" | "SAT")[];
-        from: string;
-        until: string;
-        workersMin: number;
-      }[];
-    };
-    GpuRule: {
+    ReplaceGpuRuleRequest: {
       excludedGpuTypes: string[];
       allowedCudaVersions: string[];
       minCudaVersion: string | null;
     };
-    ReplaceGpuRuleRequest: {
+    GpuRule: {
       excludedGpuTypes: string[];
       allowedCudaVersions: string[];
       minCudaVersion: string | null;
@@ -1551,13 +1551,10 @@ export interface components {
         new: unknown;
       }[];
     };
-    Rollout: {
-      inProgress: boolean;
-      workersOnLatest: number;
-      workersTotal: number;
-      percentOnLatest: number;
-      paused: boolean;
-      trial: components["schemas"]["ReleaseTrial"];
+    ReleaseList: {
+      endpointVersion: number;
+      rollout: components["schemas"]["Rollout"];
+      releases: components["schemas"]["Release"][];
     };
     ReleaseTrial: {
       state: "NOT_TRIED" | "WAITING" | "RUNNING" | "PASSED" | "FAILED" | "SKIPPED";
@@ -1566,8 +1563,13 @@ export interface components {
       workerId: string | null;
       servingVersion: number | null;
     };
-    ChangeRolloutRequest: {
-      action: "pause" | "resume" | "try" | "skip-trial";
+    Rollout: {
+      inProgress: boolean;
+      workersOnLatest: number;
+      workersTotal: number;
+      percentOnLatest: number;
+      paused: boolean;
+      trial: components["schemas"]["ReleaseTrial"];
     };
     ReleaseImage: {
       releaseId: string;
@@ -1582,10 +1584,8 @@ export interface components {
     ReleaseImageList: {
       images: components["schemas"]["ReleaseImage"][];
     };
-    ReleaseList: {
-      endpointVersion: number;
-      rollout: components["schemas"]["Rollout"];
-      releases: components["schemas"]["Release"][];
+    ChangeRolloutRequest: {
+      action: "pause" | "resume" | "try" | "skip-trial";
     };
     Template: {
       id: string;
@@ -1614,9 +1614,9 @@ export interface components {
     TemplateList: {
       templates: components["schemas"]["Template"][];
     };
-    CreateTemplateRequest: {
-      name: string;
-      image: string;
+    UpdateTemplateRequest: {
+      name?: string;
+      image?: string;
       args?: string;
       disk?: number;
       ports?: string[];
@@ -1624,8 +1624,6 @@ export interface components {
         [key: string]: string;
       };
       registry?: string | null;
-      entrypoint?: string[];
-      cmd?: string[];
       mounts?: {
         persistent?: {
           size: number;
@@ -1639,9 +1637,9 @@ export interface components {
       startJupyter?: boolean;
       allowedCudaVersions?: string[];
     };
-    UpdateTemplateRequest: {
-      name?: string;
-      image?: string;
+    CreateTemplateRequest: {
+      name: string;
+      image: string;
       args?: string;
       disk?: number;
       ports?: string[];
@@ -1649,6 +1647,8 @@ export interface components {
         [key: string]: string;
       };
       registry?: string | null;
+      entrypoint?: string[];
+      cmd?: string[];
       mounts?: {
         persistent?: {
           size: number;
@@ -2434,6 +2434,38 @@ export interface components {
         };
       }[];
     };
+    S3Key: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string | null;
+      /** Format: date-time */
+      lastUsedAt: string | null;
+    };
+    S3KeyList: {
+      s3Keys: components["schemas"]["S3Key"][];
+    };
+    CreateS3KeyRequest: {
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      expiresAt?: string | null;
+    };
+    CreatedS3Key: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string | null;
+      /** Format: date-time */
+      lastUsedAt: string | null;
+      secret: string;
+    };
     Account: {
       id: string;
       name: string;
@@ -2466,6 +2498,15 @@ export interface components {
     ApiKeyList: {
       apiKeys: components["schemas"]["ApiKey"][];
     };
+    CreateApiKeyRequest: {
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      expiresAt?: string | null;
+      /** @enum {string|null} */
+      restRevision?: "2026-07" | "2026-08" | null;
+      allowedAddresses?: string[];
+    };
     UpdateApiKeyRequest: {
       name?: string;
       scopes?: string[];
@@ -2476,15 +2517,6 @@ export interface components {
     };
     RotateApiKeyRequest: {
       overlapHours?: number;
-    };
-    CreateApiKeyRequest: {
-      name: string;
-      scopes: string[];
-      /** Format: date-time */
-      expiresAt?: string | null;
-      /** @enum {string|null} */
-      restRevision?: "2026-07" | "2026-08" | null;
-      allowedAddresses?: string[];
     };
     CreatedApiKey: {
       id: string;
@@ -2508,6 +2540,10 @@ export interface components {
       } | null;
       secret: string;
     };
+    ReplaceSshKeysRequest: {
+      sshKeys?: string[];
+      keys?: string[];
+    } & (unknown | unknown);
     Team: {
       id: string;
       name: string;
@@ -2545,37 +2581,21 @@ export interface components {
     UpdateTeamMemberRequest: {
       role: "VIEWER" | "DEVELOPER" | "OPERATOR" | "OWNER";
     };
-    S3Key: {
-      id: string;
-      name: string;
-      scopes: string[];
+    CreateInvitationRequest: {
+      expiresInHours?: number;
+    };
+    Invitation: {
       /** Format: date-time */
       createdAt: string;
       /** Format: date-time */
-      expiresAt: string | null;
-      /** Format: date-time */
-      lastUsedAt: string | null;
+      expiresAt: string;
     };
-    S3KeyList: {
-      s3Keys: components["schemas"]["S3Key"][];
-    };
-    CreateS3KeyRequest: {
-      name: string;
-      scopes: string[];
-      /** Format: date-time */
-      expiresAt?: string | null;
-    };
-    CreatedS3Key: {
-      id: string;
-      name: string;
-      scopes: string[];
+    CreatedInvitation: {
       /** Format: date-time */
       createdAt: string;
       /** Format: date-time */
-      expiresAt: string | null;
-      /** Format: date-time */
-      lastUsedAt: string | null;
-      secret: string;
+      expiresAt: string;
+      url: string;
     };
     UserAccount: {
       userId: string;
@@ -2698,12 +2718,6 @@ export interface components {
       workloads?: "KEEP" | "STOP";
       reason?: string | null;
     };
-    UserRateLimit: {
-      exempt: boolean;
-      minute: number | null;
-      hour: number | null;
-      day: number | null;
-    };
     RemovalPlan: {
       owned: {
         endpoints: number;
@@ -2723,21 +2737,11 @@ export interface components {
       }[];
       exceeded: string[];
     };
-    CreateInvitationRequest: {
-      expiresInHours?: number;
-    };
-    Invitation: {
-      /** Format: date-time */
-      createdAt: string;
-      /** Format: date-time */
-      expiresAt: string;
-    };
-    CreatedInvitation: {
-      /** Format: date-time */
-      createdAt: string;
-      /** Format: date-time */
-      expiresAt: string;
-      url: string;
+    UserRateLimit: {
+      exempt: boolean;
+      minute: number | null;
+      hour: number | null;
+      day: number | null;
     };
     Session: {
       id: string;
@@ -2830,10 +2834,6 @@ export interface components {
     SshKeyList: {
       keys: string[];
     };
-    ReplaceSshKeysRequest: {
-      sshKeys?: string[];
-      keys?: string[];
-    } & (unknown | unknown);
   };
   responses: {
     Unauthorized: {
@@ -3100,96 +3100,6 @@ export interface operations {
       };
     };
   };
-  getPodLogs: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        tail?: number;
-        since?: string;
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        include?: string;
-      };
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  createPodTerminal: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreatePodTerminalRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["TerminalTicket"];
-        };
-      };
-    };
-  };
-  listPodLogLines: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-        order?: "newest" | "oldest";
-        limit?: number;
-        cursor?: string;
-        include?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["LogLines"];
-        };
-      };
-    };
-  };
-  downloadPodLog: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/plain": string;
-        };
-      };
-    };
-  };
   listClusters: {
     parameters: {
       query?: {
@@ -3316,20 +3226,6 @@ export interface operations {
       };
     };
   };
-  listEndpointFigures: {
-    parameters: {
-      query?: {
-        ids?: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["EndpointFiguresList"];
-        };
-      };
-    };
-  };
   getEndpoint: {
     parameters: {
       path: {
@@ -3387,6 +3283,51 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["EndpointState"];
+        };
+      };
+    };
+  };
+  listDecisions: {
+    parameters: {
+      query?: {
+        limit?: number;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["DecisionList"];
+        };
+      };
+    };
+  };
+  listEndpointFigures: {
+    parameters: {
+      query?: {
+        ids?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["EndpointFiguresList"];
+        };
+      };
+    };
+  };
+  watchEndpoint: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
         };
       };
     };
@@ -3470,10 +3411,81 @@ export interface operations {
       };
     };
   };
-  listDecisions: {
+  createPodTerminal: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreatePodTerminalRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["TerminalTicket"];
+        };
+      };
+    };
+  };
+  createWorkerTerminal: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateWorkerTerminalRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["TerminalTicket"];
+        };
+      };
+    };
+  };
+  listTerminals: {
     parameters: {
       query?: {
+        user?: "me" | "all";
         limit?: number;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TerminalList"];
+        };
+      };
+    };
+  };
+  endTerminal: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  getPodLogs: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        tail?: number;
+        since?: string;
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        include?: string;
+      };
+      header?: {
+        "last-event-id"?: string;
       };
       path: {
         id: string;
@@ -3482,7 +3494,152 @@ export interface operations {
     responses: {
       200: {
         content: {
-          "application/json": components["schemas"]["DecisionList"];
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  getWorkerLogs: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        tail?: number;
+        since?: string;
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        include?: string;
+      };
+      header?: {
+        "last-event-id"?: string;
+      };
+      path: {
+        id: string;
+        workerId: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  getEndpointLogs: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        tail?: number;
+        since?: string;
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        workerId?: string;
+      };
+      header?: {
+        "last-event-id"?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  listEndpointLogLines: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+        order?: "newest" | "oldest";
+        limit?: number;
+        cursor?: string;
+        include?: string;
+        workerId?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["LogLines"];
+        };
+      };
+    };
+  };
+  listPodLogLines: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+        order?: "newest" | "oldest";
+        limit?: number;
+        cursor?: string;
+        include?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["LogLines"];
+        };
+      };
+    };
+  };
+  downloadEndpointLog: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+        workerId?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/plain": string;
+        };
+      };
+    };
+  };
+  downloadPodLog: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/plain": string;
         };
       };
     };
@@ -3578,6 +3735,22 @@ export interface operations {
       };
       path: {
         id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["History"];
+        };
+      };
+    };
+  };
+  getInstallationHistory: {
+    parameters: {
+      query?: {
+        range?: "1h" | "24h" | "7d" | "30d";
+        step?: 60 | 300 | 3600;
+        pool?: string;
       };
     };
     responses: {
@@ -3902,171 +4075,6 @@ export interface operations {
       };
     };
   };
-  getWorkerLogs: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        tail?: number;
-        since?: string;
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        include?: string;
-      };
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-        workerId: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  createWorkerTerminal: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreateWorkerTerminalRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["TerminalTicket"];
-        };
-      };
-    };
-  };
-  getEndpointLogs: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        tail?: number;
-        since?: string;
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        workerId?: string;
-      };
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  listEndpointLogLines: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-        order?: "newest" | "oldest";
-        limit?: number;
-        cursor?: string;
-        include?: string;
-        workerId?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["LogLines"];
-        };
-      };
-    };
-  };
-  downloadEndpointLog: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-        workerId?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/plain": string;
-        };
-      };
-    };
-  };
-  watchEndpoint: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  listAllBuilds: {
-    parameters: {
-      query?: {
-        name?: string;
-        endpointId?: string;
-        contentHash?: string;
-        limit?: number;
-        cursor?: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["BuildPage"];
-        };
-      };
-    };
-  };
-  createBuild: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreateBuildRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["Build"];
-        };
-      };
-    };
-  };
   findMissingFiles: {
     parameters: {};
     requestBody: {
@@ -4108,6 +4116,39 @@ export interface operations {
       204: {};
     };
   };
+  listAllBuilds: {
+    parameters: {
+      query?: {
+        name?: string;
+        endpointId?: string;
+        contentHash?: string;
+        limit?: number;
+        cursor?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["BuildPage"];
+        };
+      };
+    };
+  };
+  createBuild: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateBuildRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
   getAnyBuild: {
     parameters: {
       path: {
@@ -4118,23 +4159,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Build"];
-        };
-      };
-    };
-  };
-  streamBuildLog: {
-    parameters: {
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
         };
       };
     };
@@ -4163,6 +4187,23 @@ export interface operations {
       201: {
         content: {
           "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
+  streamBuildLog: {
+    parameters: {
+      header?: {
+        "last-event-id"?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
         };
       };
     };
@@ -4813,12 +4854,178 @@ export interface operations {
       };
     };
   };
+  watchAccount: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  listApiKeys: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ApiKeyList"];
+        };
+      };
+    };
+  };
+  createApiKey: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateApiKeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedApiKey"];
+        };
+      };
+    };
+  };
+  deleteApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  updateApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateApiKeyRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+    };
+  };
+  rotateApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RotateApiKeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedApiKey"];
+        };
+      };
+    };
+  };
+  listSshKeys: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SshKeyList"];
+        };
+      };
+    };
+  };
+  replaceSshKeys: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ReplaceSshKeysRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SshKeyList"];
+        };
+      };
+    };
+  };
   getOwnLimits: {
     parameters: {};
     responses: {
       200: {
         content: {
           "application/json": components["schemas"]["UserLimits"];
+        };
+      };
+    };
+  };
+  getUserLimits: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["UserLimits"];
+        };
+      };
+    };
+  };
+  updateUserLimits: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateLimitsRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["UserLimits"];
+        };
+      };
+    };
+  };
+  getInstallationLimits: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["InstallationLimits"];
+        };
+      };
+    };
+  };
+  updateInstallationLimits: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateLimitsRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["InstallationLimits"];
         };
       };
     };
@@ -4950,39 +5157,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["RemovalPlan"];
-        };
-      };
-    };
-  };
-  getUserLimits: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["UserLimits"];
-        };
-      };
-    };
-  };
-  updateUserLimits: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["UpdateLimitsRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["UserLimits"];
         };
       };
     };
@@ -5327,47 +5501,6 @@ export interface operations {
       };
     };
   };
-  getInstallationHistory: {
-    parameters: {
-      query?: {
-        range?: "1h" | "24h" | "7d" | "30d";
-        step?: 60 | 300 | 3600;
-        pool?: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["History"];
-        };
-      };
-    };
-  };
-  getInstallationLimits: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["InstallationLimits"];
-        };
-      };
-    };
-  };
-  updateInstallationLimits: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["UpdateLimitsRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["InstallationLimits"];
-        };
-      };
-    };
-  };
   getSimulation: {
     parameters: {};
     responses: {
@@ -5443,89 +5576,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["MachineModel"];
-        };
-      };
-    };
-  };
-  watchAccount: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  listApiKeys: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["ApiKeyList"];
-        };
-      };
-    };
-  };
-  createApiKey: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreateApiKeyRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["CreatedApiKey"];
-        };
-      };
-    };
-  };
-  deleteApiKey: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      204: {};
-    };
-  };
-  updateApiKey: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["UpdateApiKeyRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["ApiKey"];
-        };
-      };
-    };
-  };
-  rotateApiKey: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["RotateApiKeyRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["CreatedApiKey"];
         };
       };
     };
@@ -5696,31 +5746,6 @@ export interface operations {
       };
     };
   };
-  listTerminals: {
-    parameters: {
-      query?: {
-        user?: "me" | "all";
-        limit?: number;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["TerminalList"];
-        };
-      };
-    };
-  };
-  endTerminal: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      204: {};
-    };
-  };
   listSecrets: {
     parameters: {};
     responses: {
@@ -5785,31 +5810,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Secret"];
-        };
-      };
-    };
-  };
-  listSshKeys: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["SshKeyList"];
-        };
-      };
-    };
-  };
-  replaceSshKeys: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["ReplaceSshKeysRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["SshKeyList"];
         };
       };
     };

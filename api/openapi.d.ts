@@ -32,22 +32,6 @@ export interface paths {
     parameters: {};
     get: operations["getPodJupyter"];
   };
-  "/v2/pods/{id}/logs": {
-    parameters: {};
-    get: operations["getPodLogs"];
-  };
-  "/v2/pods/{id}/terminals": {
-    parameters: {};
-    post: operations["createPodTerminal"];
-  };
-  "/v2/pods/{id}/log-lines": {
-    parameters: {};
-    get: operations["listPodLogLines"];
-  };
-  "/v2/pods/{id}/logs/download": {
-    parameters: {};
-    get: operations["downloadPodLog"];
-  };
   "/v2/clusters": {
     parameters: {};
     get: operations["listClusters"];
@@ -68,10 +52,6 @@ export interface paths {
     get: operations["listEndpoints"];
     post: operations["createEndpoint"];
   };
-  "/v2/serverless/figures": {
-    parameters: {};
-    get: operations["listEndpointFigures"];
-  };
   "/v2/serverless/{id}": {
     parameters: {};
     get: operations["getEndpoint"];
@@ -82,6 +62,18 @@ export interface paths {
     parameters: {};
     get: operations["getEndpointState"];
   };
+  "/v2/serverless/{id}/decisions": {
+    parameters: {};
+    get: operations["listDecisions"];
+  };
+  "/v2/serverless/figures": {
+    parameters: {};
+    get: operations["listEndpointFigures"];
+  };
+  "/v2/serverless/{id}/live": {
+    parameters: {};
+    get: operations["watchEndpoint"];
+  };
   "/v2/serverless/{id}/workers": {
     parameters: {};
     get: operations["listEndpointWorkers"];
@@ -90,9 +82,49 @@ export interface paths {
     parameters: {};
     get: operations["getWorker"];
   };
-  "/v2/serverless/{id}/decisions": {
+  "/v2/pods/{id}/terminals": {
     parameters: {};
-    get: operations["listDecisions"];
+    post: operations["createPodTerminal"];
+  };
+  "/v2/serverless/{id}/terminals": {
+    parameters: {};
+    post: operations["createWorkerTerminal"];
+  };
+  "/v2/account/terminals": {
+    parameters: {};
+    get: operations["listTerminals"];
+  };
+  "/v2/account/terminals/{id}": {
+    parameters: {};
+    delete: operations["endTerminal"];
+  };
+  "/v2/pods/{id}/logs": {
+    parameters: {};
+    get: operations["getPodLogs"];
+  };
+  "/v2/serverless/{id}/workers/{workerId}/logs": {
+    parameters: {};
+    get: operations["getWorkerLogs"];
+  };
+  "/v2/serverless/{id}/logs": {
+    parameters: {};
+    get: operations["getEndpointLogs"];
+  };
+  "/v2/serverless/{id}/log-lines": {
+    parameters: {};
+    get: operations["listEndpointLogLines"];
+  };
+  "/v2/pods/{id}/log-lines": {
+    parameters: {};
+    get: operations["listPodLogLines"];
+  };
+  "/v2/serverless/{id}/logs/download": {
+    parameters: {};
+    get: operations["downloadEndpointLog"];
+  };
+  "/v2/pods/{id}/logs/download": {
+    parameters: {};
+    get: operations["downloadPodLog"];
   };
   "/v2/serverless/{id}/requests": {
     parameters: {};
@@ -117,6 +149,10 @@ export interface paths {
   "/v2/serverless/{id}/history": {
     parameters: {};
     get: operations["getEndpointHistory"];
+  };
+  "/v2/account/installation/history": {
+    parameters: {};
+    get: operations["getInstallationHistory"];
   };
   "/v2/serverless/{id}/lease": {
     parameters: {};
@@ -177,35 +213,6 @@ export interface paths {
     parameters: {};
     post: operations["changeRollout"];
   };
-  "/v2/serverless/{id}/workers/{workerId}/logs": {
-    parameters: {};
-    get: operations["getWorkerLogs"];
-  };
-  "/v2/serverless/{id}/terminals": {
-    parameters: {};
-    post: operations["createWorkerTerminal"];
-  };
-  "/v2/serverless/{id}/logs": {
-    parameters: {};
-    get: operations["getEndpointLogs"];
-  };
-  "/v2/serverless/{id}/log-lines": {
-    parameters: {};
-    get: operations["listEndpointLogLines"];
-  };
-  "/v2/serverless/{id}/logs/download": {
-    parameters: {};
-    get: operations["downloadEndpointLog"];
-  };
-  "/v2/serverless/{id}/live": {
-    parameters: {};
-    get: operations["watchEndpoint"];
-  };
-  "/v2/builds": {
-    parameters: {};
-    get: operations["listAllBuilds"];
-    post: operations["createBuild"];
-  };
   "/v2/builds/missing-files": {
     parameters: {};
     post: operations["findMissingFiles"];
@@ -218,13 +225,14 @@ export interface paths {
     parameters: {};
     post: operations["storeBuildFiles"];
   };
+  "/v2/builds": {
+    parameters: {};
+    get: operations["listAllBuilds"];
+    post: operations["createBuild"];
+  };
   "/v2/builds/{id}": {
     parameters: {};
     get: operations["getAnyBuild"];
-  };
-  "/v2/builds/{id}/logs": {
-    parameters: {};
-    get: operations["streamBuildLog"];
   };
   "/v2/builds/{id}/cancel": {
     parameters: {};
@@ -233,6 +241,10 @@ export interface paths {
   "/v2/builds/{id}/retry": {
     parameters: {};
     post: operations["retryBuild"];
+  };
+  "/v2/builds/{id}/logs": {
+    parameters: {};
+    get: operations["streamBuildLog"];
   };
   "/v2/templates": {
     parameters: {};
@@ -369,9 +381,42 @@ export interface paths {
     parameters: {};
     get: operations["getAccount"];
   };
+  "/v2/account/live": {
+    parameters: {};
+    get: operations["watchAccount"];
+  };
+  "/v2/account/api-keys": {
+    parameters: {};
+    get: operations["listApiKeys"];
+    post: operations["createApiKey"];
+  };
+  "/v2/account/api-keys/{id}": {
+    parameters: {};
+    delete: operations["deleteApiKey"];
+    patch: operations["updateApiKey"];
+  };
+  "/v2/account/api-keys/{id}/rotate": {
+    parameters: {};
+    post: operations["rotateApiKey"];
+  };
+  "/v2/account/ssh-keys": {
+    parameters: {};
+    get: operations["listSshKeys"];
+    put: operations["replaceSshKeys"];
+  };
   "/v2/account/limits": {
     parameters: {};
     get: operations["getOwnLimits"];
+  };
+  "/v2/account/users/{id}/limits": {
+    parameters: {};
+    get: operations["getUserLimits"];
+    patch: operations["updateUserLimits"];
+  };
+  "/v2/account/installation/limits": {
+    parameters: {};
+    get: operations["getInstallationLimits"];
+    patch: operations["updateInstallationLimits"];
   };
   "/v2/account/users": {
     parameters: {};
@@ -395,11 +440,6 @@ export interface paths {
   "/v2/account/users/{id}/removal": {
     parameters: {};
     get: operations["planUserRemoval"];
-  };
-  "/v2/account/users/{id}/limits": {
-    parameters: {};
-    get: operations["getUserLimits"];
-    patch: operations["updateUserLimits"];
   };
   "/v2/account/users/{id}/rate-limit": {
     parameters: {};
@@ -459,15 +499,6 @@ export interface paths {
     parameters: {};
     get: operations["listInstallationEndpoints"];
   };
-  "/v2/account/installation/history": {
-    parameters: {};
-    get: operations["getInstallationHistory"];
-  };
-  "/v2/account/installation/limits": {
-    parameters: {};
-    get: operations["getInstallationLimits"];
-    patch: operations["updateInstallationLimits"];
-  };
   "/v2/account/simulation": {
     parameters: {};
     get: operations["getSimulation"];
@@ -482,24 +513,6 @@ export interface paths {
     parameters: {};
     delete: operations["removeMachineModel"];
     patch: operations["updateMachineModel"];
-  };
-  "/v2/account/live": {
-    parameters: {};
-    get: operations["watchAccount"];
-  };
-  "/v2/account/api-keys": {
-    parameters: {};
-    get: operations["listApiKeys"];
-    post: operations["createApiKey"];
-  };
-  "/v2/account/api-keys/{id}": {
-    parameters: {};
-    delete: operations["deleteApiKey"];
-    patch: operations["updateApiKey"];
-  };
-  "/v2/account/api-keys/{id}/rotate": {
-    parameters: {};
-    post: operations["rotateApiKey"];
   };
   "/v2/account/sessions": {
     parameters: {};
@@ -544,14 +557,6 @@ export interface paths {
     parameters: {};
     get: operations["listNoticeDeliveries"];
   };
-  "/v2/account/terminals": {
-    parameters: {};
-    get: operations["listTerminals"];
-  };
-  "/v2/account/terminals/{id}": {
-    parameters: {};
-    delete: operations["endTerminal"];
-  };
   "/v2/account/secrets": {
     parameters: {};
     get: operations["listSecrets"];
@@ -562,11 +567,6 @@ export interface paths {
     get: operations["getSecret"];
     delete: operations["deleteSecret"];
     patch: operations["updateSecret"];
-  };
-  "/v2/account/ssh-keys": {
-    parameters: {};
-    get: operations["listSshKeys"];
-    put: operations["replaceSshKeys"];
   };
   "/healthz": {
     parameters: {};
@@ -680,6 +680,45 @@ export interface components {
     PodList: {
       pods: components["schemas"]["Pod"][];
     };
+    UpdatePodRequest: {
+      name?: string;
+      image?: string;
+      args?: string;
+      disk?: number;
+      ports?: string[];
+      env?: {
+        [key: string]: string;
+      };
+      registry?: string | null;
+      mounts?: {
+        persistent?: {
+          size: number;
+          path: string;
+        };
+        network?: {
+          volumeId: string;
+          path: string;
+        }[];
+      };
+      locked?: boolean;
+      globalNetworking?: boolean;
+      templateId?: string;
+    };
+    PodActionRequest: {
+      action: "start" | "stop" | "restart" | "terminate";
+    };
+    PodAccess: {
+      private: boolean;
+    };
+    PodLifetime: {
+      /** Format: date-time */
+      stopAfter: string | null;
+      /** Format: date-time */
+      terminateAfter: string | null;
+    };
+    PodJupyter: {
+      password: string | null;
+    };
     CreatePodRequest: {
       name: string;
       image?: string;
@@ -718,39 +757,6 @@ export interface components {
       startSsh?: boolean;
       startJupyter?: boolean;
       templateId?: string;
-    };
-    UpdatePodRequest: {
-      name?: string;
-      image?: string;
-      args?: string;
-      disk?: number;
-      ports?: string[];
-      env?: {
-        [key: string]: string;
-      };
-      registry?: string | null;
-      mounts?: {
-        persistent?: {
-          size: number;
-          path: string;
-        };
-        network?: {
-          volumeId: string;
-          path: string;
-        }[];
-      };
-      locked?: boolean;
-      globalNetworking?: boolean;
-      templateId?: string;
-    };
-    PodActionRequest: {
-      action: "start" | "stop" | "restart" | "terminate";
-    };
-    PodAccess: {
-      private: boolean;
-    };
-    PodJupyter: {
-      password: string | null;
     };
     Cluster: {
       id: string;
@@ -818,12 +824,6 @@ export interface components {
     };
     UpdateClusterRequest: {
       name?: string;
-    };
-    PodLifetime: {
-      /** Format: date-time */
-      stopAfter: string | null;
-      /** Format: date-time */
-      terminateAfter: string | null;
     };
     Endpoint: {
       id: string;
@@ -974,6 +974,24 @@ export interface components {
     EndpointFiguresList: {
       figures: components["schemas"]["EndpointFigures"][];
     };
+    DecisionList: {
+      decisions: {
+        /** Format: date-time */
+        at: string;
+        wanted: number;
+        reason: string;
+        inputs: {
+          [key: string]: unknown;
+        };
+        actions: {
+          kind: "start" | "thaw" | "freeze" | "stop" | "drain" | "exit";
+          workerId: string;
+          /** @enum {string|null} */
+          cause: "DEMAND" | "MINIMUM" | "SCHEDULE" | "TRIAL" | "WORK_ARRIVED" | "IDLE" | "WORK_GONE" | "OVER_MAXIMUM" | "OVER_USER_LIMIT" | "OVER_BUDGET" | "OUTDATED" | "FLASHBOOT_OFF" | "ENDPOINT_DELETED" | "RUNTIME_CHANGED" | "PREEMPTED" | "EVICTED" | "PUT_TO_SLEEP" | "FROZEN_MEMORY" | "MACHINE_MEMORY" | "NOT_FROZEN" | "NOT_THAWED" | "NOT_WOKEN" | "UNHEALTHY" | "SILENT" | "IGNORED_STOP" | "ASKED" | "OVER_DISK" | "EXITED" | "GONE" | "GPU_LOST" | "START_FAILED" | "START_INTERRUPTED" | "NOT_READY" | null;
+          reason: string;
+        }[];
+      }[];
+    };
     Worker: {
       id: string;
       status: "RUNNING" | "IDLE" | "INITIALIZING" | "THROTTLED" | "UNHEALTHY";
@@ -1038,6 +1056,22 @@ export interface components {
         ms: number | null;
       }[];
     };
+    WorkerStart: {
+      workerId: string;
+      version: number;
+      /** Format: date-time */
+      createdAt: string;
+      ready: boolean;
+      failed: boolean;
+      timeline: {
+        stage: "capacity" | "pull" | "models" | "create" | "start" | "ready";
+        /** Format: date-time */
+        from: string;
+        /** Format: date-time */
+        to: string | null;
+        ms: number | null;
+      }[];
+    };
     EndedWorker: {
       id: string;
       status: "EXITED";
@@ -1057,22 +1091,6 @@ export interface components {
       /** Format: date-time */
       endedAt: string;
       exitCode: number | null;
-    };
-    WorkerStart: {
-      workerId: string;
-      version: number;
-      /** Format: date-time */
-      createdAt: string;
-      ready: boolean;
-      failed: boolean;
-      timeline: {
-        stage: "capacity" | "pull" | "models" | "create" | "start" | "ready";
-        /** Format: date-time */
-        from: string;
-        /** Format: date-time */
-        to: string | null;
-        ms: number | null;
-      }[];
     };
     Installation: {
       id: string;
@@ -1245,24 +1263,6 @@ export interface components {
     UpdateMachineModelRequest: {
       pinned: boolean;
     };
-    DecisionList: {
-      decisions: {
-        /** Format: date-time */
-        at: string;
-        wanted: number;
-        reason: string;
-        inputs: {
-          [key: string]: unknown;
-        };
-        actions: {
-          kind: "start" | "thaw" | "freeze" | "stop" | "drain" | "exit";
-          workerId: string;
-          /** @enum {string|null} */
-          cause: "DEMAND" | "MINIMUM" | "SCHEDULE" | "TRIAL" | "WORK_ARRIVED" | "IDLE" | "WORK_GONE" | "OVER_MAXIMUM" | "OVER_USER_LIMIT" | "OVER_BUDGET" | "OUTDATED" | "FLASHBOOT_OFF" | "ENDPOINT_DELETED" | "RUNTIME_CHANGED" | "PREEMPTED" | "EVICTED" | "PUT_TO_SLEEP" | "FROZEN_MEMORY" | "MACHINE_MEMORY" | "NOT_FROZEN" | "NOT_THAWED" | "NOT_WOKEN" | "UNHEALTHY" | "SILENT" | "IGNORED_STOP" | "ASKED" | "OVER_DISK" | "EXITED" | "GONE" | "GPU_LOST" | "START_FAILED" | "START_INTERRUPTED" | "NOT_READY" | null;
-          reason: string;
-        }[];
-      }[];
-    };
     JobList: {
       requests: {
         id: string;
@@ -1431,6 +1431,15 @@ export interface components {
       /** Format: date-time */
       endsAt: string;
     };
+    ReplaceScheduleRequest: {
+      timeZone: string;
+      floors: {
+        days: ("SUN" | "MON" | "TUE" | "WED" | "THU" | "FRI" | "SAT")[];
+        from: string;
+        until: string;
+        workersMin: number;
+      }[];
+    };
     Schedule: {
       timeZone: string;
       floors: {
@@ -1470,21 +1479,12 @@ export interface components {
         memoryGbPerGpu: number | null;
       };
     };
-    ReplaceScheduleRequest: {
-      timeZone: string;
-      floors: {
-        days: ("SUN" | "MON" | "TUE" | "WED" | "THU" | "FRI" | "SAT")[];
-        from: string;
-        until: string;
-        workersMin: number;
-      }[];
-    };
-    GpuRule: {
+    ReplaceGpuRuleRequest: {
       excludedGpuTypes: string[];
       allowedCudaVersions: string[];
       minCudaVersion: string | null;
     };
-    ReplaceGpuRuleRequest: {
+    GpuRule: {
       excludedGpuTypes: string[];
       allowedCudaVersions: string[];
       minCudaVersion: string | null;
@@ -1504,13 +1504,10 @@ export interface components {
         new: unknown;
       }[];
     };
-    Rollout: {
-      inProgress: boolean;
-      workersOnLatest: number;
-      workersTotal: number;
-      percentOnLatest: number;
-      paused: boolean;
-      trial: components["schemas"]["ReleaseTrial"];
+    ReleaseList: {
+      endpointVersion: number;
+      rollout: components["schemas"]["Rollout"];
+      releases: components["schemas"]["Release"][];
     };
     ReleaseTrial: {
       state: "NOT_TRIED" | "WAITING" | "RUNNING" | "PASSED" | "FAILED" | "SKIPPED";
@@ -1519,8 +1516,13 @@ export interface components {
       workerId: string | null;
       servingVersion: number | null;
     };
-    ChangeRolloutRequest: {
-      action: "pause" | "resume" | "try" | "skip-trial";
+    Rollout: {
+      inProgress: boolean;
+      workersOnLatest: number;
+      workersTotal: number;
+      percentOnLatest: number;
+      paused: boolean;
+      trial: components["schemas"]["ReleaseTrial"];
     };
     ReleaseImage: {
       releaseId: string;
@@ -1535,10 +1537,8 @@ export interface components {
     ReleaseImageList: {
       images: components["schemas"]["ReleaseImage"][];
     };
-    ReleaseList: {
-      endpointVersion: number;
-      rollout: components["schemas"]["Rollout"];
-      releases: components["schemas"]["Release"][];
+    ChangeRolloutRequest: {
+      action: "pause" | "resume" | "try" | "skip-trial";
     };
     Template: {
       id: string;
@@ -1567,9 +1567,9 @@ export interface components {
     TemplateList: {
       templates: components["schemas"]["Template"][];
     };
-    CreateTemplateRequest: {
-      name: string;
-      image: string;
+    UpdateTemplateRequest: {
+      name?: string;
+      image?: string;
       args?: string;
       disk?: number;
       ports?: string[];
@@ -1590,9 +1590,9 @@ export interface components {
       startJupyter?: boolean;
       allowedCudaVersions?: string[];
     };
-    UpdateTemplateRequest: {
-      name?: string;
-      image?: string;
+    CreateTemplateRequest: {
+      name: string;
+      image: string;
       args?: string;
       disk?: number;
       ports?: string[];
@@ -2385,6 +2385,38 @@ export interface components {
         };
       }[];
     };
+    S3Key: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string | null;
+      /** Format: date-time */
+      lastUsedAt: string | null;
+    };
+    S3KeyList: {
+      s3Keys: components["schemas"]["S3Key"][];
+    };
+    CreateS3KeyRequest: {
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      expiresAt?: string | null;
+    };
+    CreatedS3Key: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string | null;
+      /** Format: date-time */
+      lastUsedAt: string | null;
+      secret: string;
+    };
     Account: {
       id: string;
       name: string;
@@ -2417,6 +2449,15 @@ export interface components {
     ApiKeyList: {
       apiKeys: components["schemas"]["ApiKey"][];
     };
+    CreateApiKeyRequest: {
+      name: string;
+      scopes: string[];
+      /** Format: date-time */
+      expiresAt?: string | null;
+      /** @enum {string|null} */
+      restRevision?: "2026-07" | "2026-08" | null;
+      allowedAddresses?: string[];
+    };
     UpdateApiKeyRequest: {
       name?: string;
       scopes?: string[];
@@ -2427,15 +2468,6 @@ export interface components {
     };
     RotateApiKeyRequest: {
       overlapHours?: number;
-    };
-    CreateApiKeyRequest: {
-      name: string;
-      scopes: string[];
-      /** Format: date-time */
-      expiresAt?: string | null;
-      /** @enum {string|null} */
-      restRevision?: "2026-07" | "2026-08" | null;
-      allowedAddresses?: string[];
     };
     CreatedApiKey: {
       id: string;
@@ -2459,6 +2491,10 @@ export interface components {
       } | null;
       secret: string;
     };
+    ReplaceSshKeysRequest: {
+      sshKeys?: string[];
+      keys?: string[];
+    } & (unknown | unknown);
     Team: {
       id: string;
       name: string;
@@ -2496,37 +2532,21 @@ export interface components {
     UpdateTeamMemberRequest: {
       role: "VIEWER" | "DEVELOPER" | "OPERATOR" | "OWNER";
     };
-    S3Key: {
-      id: string;
-      name: string;
-      scopes: string[];
+    CreateInvitationRequest: {
+      expiresInHours?: number;
+    };
+    Invitation: {
       /** Format: date-time */
       createdAt: string;
       /** Format: date-time */
-      expiresAt: string | null;
-      /** Format: date-time */
-      lastUsedAt: string | null;
+      expiresAt: string;
     };
-    S3KeyList: {
-      s3Keys: components["schemas"]["S3Key"][];
-    };
-    CreateS3KeyRequest: {
-      name: string;
-      scopes: string[];
-      /** Format: date-time */
-      expiresAt?: string | null;
-    };
-    CreatedS3Key: {
-      id: string;
-      name: string;
-      scopes: string[];
+    CreatedInvitation: {
       /** Format: date-time */
       createdAt: string;
       /** Format: date-time */
-      expiresAt: string | null;
-      /** Format: date-time */
-      lastUsedAt: string | null;
-      secret: string;
+      expiresAt: string;
+      url: string;
     };
     UserAccount: {
       userId: string;
@@ -2649,12 +2669,6 @@ export interface components {
       workloads?: "KEEP" | "STOP";
       reason?: string | null;
     };
-    UserRateLimit: {
-      exempt: boolean;
-      minute: number | null;
-      hour: number | null;
-      day: number | null;
-    };
     RemovalPlan: {
       owned: {
         endpoints: number;
@@ -2674,21 +2688,11 @@ export interface components {
       }[];
       exceeded: string[];
     };
-    CreateInvitationRequest: {
-      expiresInHours?: number;
-    };
-    Invitation: {
-      /** Format: date-time */
-      createdAt: string;
-      /** Format: date-time */
-      expiresAt: string;
-    };
-    CreatedInvitation: {
-      /** Format: date-time */
-      createdAt: string;
-      /** Format: date-time */
-      expiresAt: string;
-      url: string;
+    UserRateLimit: {
+      exempt: boolean;
+      minute: number | null;
+      hour: number | null;
+      day: number | null;
     };
     Session: {
       id: string;
@@ -2782,10 +2786,6 @@ export interface components {
       sshKeys: string[];
       keys: string[];
     };
-    ReplaceSshKeysRequest: {
-      sshKeys?: string[];
-      keys?: string[];
-    } & (unknown | unknown);
   };
   responses: {
     Unauthorized: {
@@ -3052,96 +3052,6 @@ export interface operations {
       };
     };
   };
-  getPodLogs: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        tail?: number;
-        since?: string;
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        include?: string;
-      };
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  createPodTerminal: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreatePodTerminalRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["TerminalTicket"];
-        };
-      };
-    };
-  };
-  listPodLogLines: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-        order?: "newest" | "oldest";
-        limit?: number;
-        cursor?: string;
-        include?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["LogLines"];
-        };
-      };
-    };
-  };
-  downloadPodLog: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/plain": string;
-        };
-      };
-    };
-  };
   listClusters: {
     parameters: {
       query?: {
@@ -3268,20 +3178,6 @@ export interface operations {
       };
     };
   };
-  listEndpointFigures: {
-    parameters: {
-      query?: {
-        ids?: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["EndpointFiguresList"];
-        };
-      };
-    };
-  };
   getEndpoint: {
     parameters: {
       path: {
@@ -3343,6 +3239,51 @@ export interface operations {
       };
     };
   };
+  listDecisions: {
+    parameters: {
+      query?: {
+        limit?: number;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["DecisionList"];
+        };
+      };
+    };
+  };
+  listEndpointFigures: {
+    parameters: {
+      query?: {
+        ids?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["EndpointFiguresList"];
+        };
+      };
+    };
+  };
+  watchEndpoint: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
   listEndpointWorkers: {
     parameters: {
       query?: {
@@ -3375,10 +3316,81 @@ export interface operations {
       };
     };
   };
-  listDecisions: {
+  createPodTerminal: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreatePodTerminalRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["TerminalTicket"];
+        };
+      };
+    };
+  };
+  createWorkerTerminal: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateWorkerTerminalRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["TerminalTicket"];
+        };
+      };
+    };
+  };
+  listTerminals: {
     parameters: {
       query?: {
+        user?: "me" | "all";
         limit?: number;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TerminalList"];
+        };
+      };
+    };
+  };
+  endTerminal: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  getPodLogs: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        tail?: number;
+        since?: string;
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        include?: string;
+      };
+      header?: {
+        "last-event-id"?: string;
       };
       path: {
         id: string;
@@ -3387,7 +3399,152 @@ export interface operations {
     responses: {
       200: {
         content: {
-          "application/json": components["schemas"]["DecisionList"];
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  getWorkerLogs: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        tail?: number;
+        since?: string;
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        include?: string;
+      };
+      header?: {
+        "last-event-id"?: string;
+      };
+      path: {
+        id: string;
+        workerId: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  getEndpointLogs: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        tail?: number;
+        since?: string;
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        workerId?: string;
+      };
+      header?: {
+        "last-event-id"?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  listEndpointLogLines: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+        order?: "newest" | "oldest";
+        limit?: number;
+        cursor?: string;
+        include?: string;
+        workerId?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["LogLines"];
+        };
+      };
+    };
+  };
+  listPodLogLines: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+        order?: "newest" | "oldest";
+        limit?: number;
+        cursor?: string;
+        include?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["LogLines"];
+        };
+      };
+    };
+  };
+  downloadEndpointLog: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+        workerId?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/plain": string;
+        };
+      };
+    };
+  };
+  downloadPodLog: {
+    parameters: {
+      query?: {
+        source?: "container" | "system";
+        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
+        search?: string;
+        since?: string;
+        until?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/plain": string;
         };
       };
     };
@@ -3483,6 +3640,22 @@ export interface operations {
       };
       path: {
         id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["History"];
+        };
+      };
+    };
+  };
+  getInstallationHistory: {
+    parameters: {
+      query?: {
+        range?: "1h" | "24h" | "7d" | "30d";
+        step?: 60 | 300 | 3600;
+        pool?: string;
       };
     };
     responses: {
@@ -3807,171 +3980,6 @@ export interface operations {
       };
     };
   };
-  getWorkerLogs: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        tail?: number;
-        since?: string;
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        include?: string;
-      };
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-        workerId: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  createWorkerTerminal: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreateWorkerTerminalRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["TerminalTicket"];
-        };
-      };
-    };
-  };
-  getEndpointLogs: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        tail?: number;
-        since?: string;
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        workerId?: string;
-      };
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  listEndpointLogLines: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-        order?: "newest" | "oldest";
-        limit?: number;
-        cursor?: string;
-        include?: string;
-        workerId?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["LogLines"];
-        };
-      };
-    };
-  };
-  downloadEndpointLog: {
-    parameters: {
-      query?: {
-        source?: "container" | "system";
-        level?: "DEBUG" | "INFO" | "WARN" | "ERROR";
-        search?: string;
-        since?: string;
-        until?: string;
-        workerId?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/plain": string;
-        };
-      };
-    };
-  };
-  watchEndpoint: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  listAllBuilds: {
-    parameters: {
-      query?: {
-        name?: string;
-        endpointId?: string;
-        contentHash?: string;
-        limit?: number;
-        cursor?: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["BuildPage"];
-        };
-      };
-    };
-  };
-  createBuild: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreateBuildRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["Build"];
-        };
-      };
-    };
-  };
   findMissingFiles: {
     parameters: {};
     requestBody: {
@@ -4013,6 +4021,39 @@ export interface operations {
       204: {};
     };
   };
+  listAllBuilds: {
+    parameters: {
+      query?: {
+        name?: string;
+        endpointId?: string;
+        contentHash?: string;
+        limit?: number;
+        cursor?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["BuildPage"];
+        };
+      };
+    };
+  };
+  createBuild: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateBuildRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
   getAnyBuild: {
     parameters: {
       path: {
@@ -4023,23 +4064,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Build"];
-        };
-      };
-    };
-  };
-  streamBuildLog: {
-    parameters: {
-      header?: {
-        "last-event-id"?: string;
-      };
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
         };
       };
     };
@@ -4068,6 +4092,23 @@ export interface operations {
       201: {
         content: {
           "application/json": components["schemas"]["Build"];
+        };
+      };
+    };
+  };
+  streamBuildLog: {
+    parameters: {
+      header?: {
+        "last-event-id"?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
         };
       };
     };
@@ -4716,12 +4757,178 @@ export interface operations {
       };
     };
   };
+  watchAccount: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  listApiKeys: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ApiKeyList"];
+        };
+      };
+    };
+  };
+  createApiKey: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateApiKeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedApiKey"];
+        };
+      };
+    };
+  };
+  deleteApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {};
+    };
+  };
+  updateApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateApiKeyRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+    };
+  };
+  rotateApiKey: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RotateApiKeyRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedApiKey"];
+        };
+      };
+    };
+  };
+  listSshKeys: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SshKeyList"];
+        };
+      };
+    };
+  };
+  replaceSshKeys: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ReplaceSshKeysRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SshKeyList"];
+        };
+      };
+    };
+  };
   getOwnLimits: {
     parameters: {};
     responses: {
       200: {
         content: {
           "application/json": components["schemas"]["UserLimits"];
+        };
+      };
+    };
+  };
+  getUserLimits: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["UserLimits"];
+        };
+      };
+    };
+  };
+  updateUserLimits: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateLimitsRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["UserLimits"];
+        };
+      };
+    };
+  };
+  getInstallationLimits: {
+    parameters: {};
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["InstallationLimits"];
+        };
+      };
+    };
+  };
+  updateInstallationLimits: {
+    parameters: {};
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateLimitsRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["InstallationLimits"];
         };
       };
     };
@@ -4853,39 +5060,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["RemovalPlan"];
-        };
-      };
-    };
-  };
-  getUserLimits: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["UserLimits"];
-        };
-      };
-    };
-  };
-  updateUserLimits: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["UpdateLimitsRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["UserLimits"];
         };
       };
     };
@@ -5230,47 +5404,6 @@ export interface operations {
       };
     };
   };
-  getInstallationHistory: {
-    parameters: {
-      query?: {
-        range?: "1h" | "24h" | "7d" | "30d";
-        step?: 60 | 300 | 3600;
-        pool?: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["History"];
-        };
-      };
-    };
-  };
-  getInstallationLimits: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["InstallationLimits"];
-        };
-      };
-    };
-  };
-  updateInstallationLimits: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["UpdateLimitsRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["InstallationLimits"];
-        };
-      };
-    };
-  };
   getSimulation: {
     parameters: {};
     responses: {
@@ -5346,89 +5479,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["MachineModel"];
-        };
-      };
-    };
-  };
-  watchAccount: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "text/event-stream": string;
-        };
-      };
-    };
-  };
-  listApiKeys: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["ApiKeyList"];
-        };
-      };
-    };
-  };
-  createApiKey: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["CreateApiKeyRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["CreatedApiKey"];
-        };
-      };
-    };
-  };
-  deleteApiKey: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      204: {};
-    };
-  };
-  updateApiKey: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["UpdateApiKeyRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["ApiKey"];
-        };
-      };
-    };
-  };
-  rotateApiKey: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["RotateApiKeyRequest"];
-      };
-    };
-    responses: {
-      201: {
-        content: {
-          "application/json": components["schemas"]["CreatedApiKey"];
         };
       };
     };
@@ -5599,31 +5649,6 @@ export interface operations {
       };
     };
   };
-  listTerminals: {
-    parameters: {
-      query?: {
-        user?: "me" | "all";
-        limit?: number;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["TerminalList"];
-        };
-      };
-    };
-  };
-  endTerminal: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      204: {};
-    };
-  };
   listSecrets: {
     parameters: {};
     responses: {
@@ -5688,31 +5713,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Secret"];
-        };
-      };
-    };
-  };
-  listSshKeys: {
-    parameters: {};
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["SshKeyList"];
-        };
-      };
-    };
-  };
-  replaceSshKeys: {
-    parameters: {};
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["ReplaceSshKeysRequest"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["SshKeyList"];
         };
       };
     };

@@ -49,7 +49,7 @@ main() {
 }
 
 read_options() {
-  ACTION=install SCOPE=system SERVICE='' FROM='' KEY='' PORT='' WAIT_SECONDS=60 IS_PURGE='' IS_DRY='' IS_SURE=''
+  ACTION=install SCOPE=system SERVICE='' FROM='' VERSION='' KEY='' PORT='' WAIT_SECONDS=60 IS_PURGE='' IS_DRY='' IS_SURE=''
   while [ $# -gt 0 ]; do
     case $1 in
       --upgrade) ACTION=upgrade ;;

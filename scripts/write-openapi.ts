@@ -7,11 +7,11 @@ import { silentLogger } from '../src/core/logger.ts';
 import { REST_REVISIONS } from '../src/core/rest-revisions.ts';
 import { unlimited } from '../src/http/floods/rate-limiter.ts';
 import { buildRestApp, OPENAPI_FILES } from '../src/rest/app.ts';
-import { describeApi, examplesOf } from '../src/rest/openapi.ts';
+import { describeApi } from '../src/rest/openapi.ts';
+import type { NamedSchemas } from '../src/rest/shared/example-values.ts';
 import type { RestApp, RestDeps } from '../src/rest/shared/rest-app.ts';
 import { buildV1App } from '../src/rest/v1/app.ts';
 import { V1_OPENAPI } from '../src/rest/v1/v1-openapi.ts';
-import { WIRES } from '../src/rest/wires.ts';
 
 /**
  * Writes the OpenAPI descriptions that servers answer with: `api/openapi.json`, one for each later revision, and one for REST v1, from the
@@ -52,7 +52,7 @@ const LEFT_OUT = /^(?:[345]\d\d|default|description|summary|examples?|headers)$/
 
 const schemas: Parameters<typeof projectSchemaOf>[0][] = [];
 for (const revision of REST_REVISIONS) {
-  const describe = describeBy(describeApi(revision, examplesOf(WIRES[revision])));
+  const describe = describeBy(describeApi(revision));
   const description = await descriptionOf(buildRestApp(DEPS, { revision, isWhole: true, describe }));
   const name = OPENAPI_FILES[revision];
   await write(name, description);
@@ -62,9 +62,9 @@ for (const revision of REST_REVISIONS) {
 await write('podyard-yaml.json', `${JSON.stringify(projectSchemaOf(schemas[0]!, schemas[1]!), null, 2)}\n`);
 await write('openapi-v1.json', await descriptionOf(buildV1App(DEPS, describeBy(V1_OPENAPI))));
 
-function describeBy(options: SwaggerOptions): (app: RestApp, schemas: readonly object[]) => void {
+function describeBy(options: SwaggerOptions): (app: RestApp, schemas: NamedSchemas) => void {
   return (app, schemas) => {
-    for (const schema of schemas) app.addSchema(schema);
+    for (const [schema, example] of schemas) app.addSchema({ ...schema, examples: [example] });
     app.register(swagger, options);
   };
 }

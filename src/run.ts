@@ -195,7 +195,7 @@ async function copyModels(root: string): Promise<void> {
   await copy({ root, ...readNodeSettings(process.env) }, { onProgress: print, signal });
 }
 
-/** Runs until nobody has asked for a while, or a signal. */
+/** Runs until no request has come for a while, or a signal. */
 async function serveFiles(root: string, port: number): Promise<void> {
   const { serveFiles: serve } = await import('./dataplane/s3/remote/serve-files.ts');
   const { readFileServerSettings } = await import('./config/node-settings.ts');

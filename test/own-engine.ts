@@ -15,20 +15,24 @@ import { until } from './e2e/api.ts';
 export class OwnEngine {
   readonly socketPath: string;
   readonly #folder: string;
+  readonly #data: string;
   /** Without one of its own, it would use that of the machine's engine; with `none`, it would remove that. */
   readonly #bridge = `pyd${newId<string>(8)}`;
   #daemon: ChildProcess | undefined;
 
-  static async start(): Promise<OwnEngine> {
-    const engine = new OwnEngine(await mkdtemp(join(tmpdir(), 'podyard-dockerd-')));
+  /** `data`: where it keeps images. */
+  static async start(data?: string): Promise<OwnEngine> {
+    const folder = await mkdtemp(join(tmpdir(), 'podyard-dockerd-'));
+    const engine = new OwnEngine(folder, data ?? join(folder, 'data'));
     execFileSync('ip', ['link', 'add', engine.#bridge, 'type', 'bridge']);
     execFileSync('ip', ['addr', 'add', '10.202.0.1/24', 'dev', engine.#bridge]);
     await engine.start();
     return engine;
   }
 
-  private constructor(folder: string) {
+  private constructor(folder: string, data: string) {
     this.#folder = folder;
+    this.#data = data;
     this.socketPath = join(folder, 'engine.sock');
   }
 
@@ -48,7 +52,7 @@ export class OwnEngine {
     this.#daemon = spawn(
       'dockerd',
       [
-        ...['--host', `unix://${this.socketPath}`, '--pidfile', at('pid'), '--data-root', at('data')],
+        ...['--host', `unix://${this.socketPath}`, '--pidfile', at('pid'), '--data-root', this.#data],
         ...[
           '--exec-root',
           at('exec'),
@@ -76,7 +80,7 @@ export class OwnEngine {
   /** Its containers must have ended. */
   async dispose(): Promise<void> {
     await this.#end('SIGTERM');
-    spawnSync('umount', ['--lazy', join(this.#folder, 'data')]); // it has mounted its own folder
+    spawnSync('umount', ['--lazy', this.#data]); // it has mounted its own folder
     execFileSync('ip', ['link', 'delete', this.#bridge]);
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }

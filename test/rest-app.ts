@@ -70,7 +70,7 @@ export interface RestFixture {
   close(): Promise<void>;
 }
 
-export interface GraphqlOptions {
+interface GraphqlOptions {
   key?: string;
   variables?: object;
   operationName?: string;

@@ -4,7 +4,7 @@ import { playOn, type Subject } from './subject.ts';
 import type { Setup, System } from './systems.ts';
 
 /** The results of each mode of load. */
-export interface Loads {
+interface Loads {
   saturated: LoadResult;
   paced: LoadResult;
   runsync: LoadResult;

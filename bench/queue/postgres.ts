@@ -25,7 +25,7 @@ export async function startPostgres(dataDir: string): Promise<PostgresServer> {
 }
 
 /** Returns the pid of the server at `url`, which must run on this machine. */
-export async function findPid(url: string): Promise<number> {
+async function findPid(url: string): Promise<number> {
   const [row] = await query<{ data_directory: string }>(url, 'show data_directory');
   return Number((await readFile(join(row!.data_directory, 'postmaster.pid'), 'utf8')).split('\n')[0]);
 }

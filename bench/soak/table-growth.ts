@@ -1,7 +1,7 @@
 import { judgeGrowth, type Tolerance } from './flatness.ts';
 
 /** A table in one tenth of a run: its rows at the end, its peak size with indexes. */
-export interface TableInTenth {
+interface TableInTenth {
   rows: number;
   mb: number;
   deadRows: number;

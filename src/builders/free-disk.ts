@@ -13,7 +13,7 @@ export interface BuildDisk {
   reserveBytes: number;
 }
 
-/** Returns why no build may go on; null if there is room, or nobody can say. */
+/** Returns why no build may go on; null if there is room, or the disk cannot be read. */
 export async function findDiskFault({ folder, name, reserveBytes }: BuildDisk): Promise<Failure | null> {
   const found = folder === null ? null : await readDisk(folder).catch(() => null);
   if (found === null || found.freeBytes >= reserveBytes) return null;

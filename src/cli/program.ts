@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, type ErrorOptions } from 'commander';
 import { didYouMean } from '../core/text/closest.ts';
+import { readVersion } from '../core/version.ts';
 import { completionScript, findCandidates, SHELLS, type Shell } from './help/completion.ts';
 import { addExamples } from './help/examples.ts';
 import type { CliPieces } from './shared/cli-pieces.ts';
@@ -120,10 +120,4 @@ function addCompletion(program: Command, pieces: CliPieces): void {
       const lines = await complete(findCandidates(program, words), words.at(-1) ?? '', context, pieces.terminal);
       if (lines.length > 0) pieces.print(lines.join('\n'));
     });
-}
-
-/** Returns the version of this package. */
-function readVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

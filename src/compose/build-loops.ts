@@ -15,7 +15,7 @@ import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { MAX_FOLDER_BYTES } from '../domain/builds/check-folder.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
-import { readProjectFields } from '../rest/endpoints/read-project-fields.ts';
+import { readProjectFields } from '../rest/endpoints/wire-2026-07.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { buildLimitsOf } from './create-builder.ts';
 

@@ -48,7 +48,7 @@ import { servePorts } from './front/serve-ports.ts';
 import { moveWorkloads, prepareEgress, startEgress } from './limit-egress.ts';
 import { openPools } from './open-database.ts';
 import { serveByProcesses } from './process/serve-by-processes.ts';
-import { compactWhenIdle, disablePretenuring } from './process/v8-memory.ts';
+import { CONTROL_ALONE, compactWhenIdle, disablePretenuring, SERVING } from './process/v8-memory.ts';
 import type { CleanUpStack, ServerParts, Serving } from './serving.ts';
 import { startControl } from './start-control.ts';
 import { type LaunchedDatabase, recordServer } from './start-database.ts';
@@ -171,7 +171,8 @@ async function startObservability(options: Start): Promise<{ metrics: Metrics; t
   const { config, logger, companion, cleanUp } = options;
   const metrics = new Metrics({ maxEndpoints: companion ? ALL_ENDPOINTS : config.metrics.maxEndpoints });
   cleanUp.add(metrics.watchEventLoop());
-  cleanUp.add(compactWhenIdle());
+  const isControlAlone = options.roles.size === 1 && options.roles.has('control');
+  cleanUp.add(compactWhenIdle(isControlAlone ? CONTROL_ALONE : SERVING));
   if (config.tracing === null) return { metrics, tracing: null };
   const { startOtlpTracing } = await import('./otlp-tracing.ts'); // OpenTelemetry is loaded only when it is used
   const tracing = startOtlpTracing(config.tracing, logger);

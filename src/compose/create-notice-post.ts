@@ -8,11 +8,12 @@ import type { Loop } from '../core/flow/loop.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
+import { readVersion } from '../core/version.ts';
 import type { Pool } from '../db/pool.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 import type { NoticeSender } from '../domain/notices/notice.ts';
 import { NoticePost } from '../outbound/send-notice.ts';
-import { diskProblem, readVersion } from './describe-installation.ts';
+import { diskProblem } from './describe-installation.ts';
 import { hostInUrl } from './front/listen.ts';
 
 /** Creates what sends notices. Throws if the operator's mail file is wrong. */

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { type DiskSpace, readDisk } from '../core/files/read-disk.ts';
+import { readVersion } from '../core/version.ts';
 import type { InstallationFacts, SleepSupport } from '../domain/installation-facts.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
@@ -40,12 +40,6 @@ export function describeInstallation(
 async function describeSleep({ gpuSleep }: Runtime): Promise<SleepSupport> {
   if (gpuSleep === null) return 'NONE';
   return (await gpuSleep.checkpointHindrance()) === null ? 'CHECKPOINT' : 'COOPERATIVE';
-}
-
-/** The version of this program. */
-export function readVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
 /** Below both of these, the disk counts as nearly full. */

@@ -206,3 +206,13 @@ test('webhooks may go to networks, addresses and hosts that are named, each with
     expect(() => allowed(wrong), wrong).toThrow(`--webhook-networks has '${wrong}', but takes networks and hosts`);
   }
 });
+
+test('workers as processes inherit where programs and libraries of the machine are, and nothing else', () => {
+  const env = {
+    PATH: '/bin',
+    LD_LIBRARY_PATH: '/usr/local/nvidia/lib64',
+    PODYARD_ADMIN_KEY: 'pyk_0123456789ab',
+    HF_TOKEN: 'hf_1',
+  };
+  expect(readConfig({}, env).hostEnv).toEqual({ PATH: '/bin', LD_LIBRARY_PATH: '/usr/local/nvidia/lib64' });
+});

@@ -23,7 +23,7 @@ export interface Config extends Omit<Values, 'tls' | 'masterKey' | 'egress' | 'k
   terminal: TerminalLimits | null;
   /** Null: no traces. The exporter reads OpenTelemetry's other variables itself. */
   tracing: TracingSettings | null;
-  /** The part of the environment that workers of the process runtime inherit: PATH, HOME, LANG, TMPDIR. */
+  /** The part of the environment that workers of the process runtime inherit: PATH, HOME, LANG, TMPDIR, LD_LIBRARY_PATH. */
   hostEnv: Readonly<Record<string, string>>;
   /** The same for builds of the process runtime: also where packages are fetched from. */
   buildEnv: Readonly<Record<string, string>>;
@@ -33,7 +33,8 @@ export interface Config extends Omit<Values, 'tls' | 'masterKey' | 'egress' | 'k
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 const MIN_ADMIN_KEY_CHARACTERS = 16;
-const HOST_ENV = ['PATH', 'HOME', 'LANG', 'TMPDIR'];
+/** LD_LIBRARY_PATH: on some machines nothing else leads to the libraries of the GPUs' driver. */
+const HOST_ENV = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'LD_LIBRARY_PATH'];
 /** Mirrors, proxies and certificates, in the variables of pip, uv and npm. */
 const BUILD_ENV = [
   ...['PATH', 'LANG', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'],

@@ -27,6 +27,11 @@ function text(info: SettingInfo<never> & { shownDefault: string }) {
   return optional({ ...info, parse: asGiven });
 }
 
+/** Names with values; `names`: the allowed ones, any by default. */
+function map(info: SettingInfo<never> & { shownDefault: string }, names: readonly string[] | null = null) {
+  return setting({ ...info, default: '', parse: (name, given) => pairs(name, given, names) });
+}
+
 /** The cluster that workloads run in. */
 export const KUBERNETES = {
   /** The name or address at which workloads reach the worker API. */
@@ -80,11 +85,9 @@ export const KUBERNETES = {
     page: 'Node label that names its data center; without it, `LOCAL-1`',
     chart: { value: 'workloads.dataCenterLabel', as: 'text' },
   }),
-  nodeSelector: setting({
+  nodeSelector: map({
     variable: 'PODYARD_KUBERNETES_NODE_SELECTOR',
-    default: '',
     shownDefault: 'all nodes',
-    parse: (name, given) => pairs(name, given, null),
     page: 'Labels of the nodes to use: `<label>=<value>,…`',
     chart: { value: 'workloads.nodeSelector', as: 'pairs' },
   }),
@@ -134,31 +137,28 @@ export const KUBERNETES = {
     page: '`true`: root in a workload is nobody on its node (`hostUsers: false`)',
     chart: { value: 'workloads.userNamespaces', as: 'switch' },
   }),
-  podLabels: setting({
+  podLabels: map({
     variable: 'PODYARD_KUBERNETES_POD_LABELS',
-    default: '',
     shownDefault: 'none',
-    parse: (name, given) => pairs(name, given, null),
     page: "More labels of workloads' pods: `<label>=<value>,…`",
     chart: { value: 'workloads.podLabels', as: 'pairs' },
   }),
-  podAnnotations: setting({
+  podAnnotations: map({
     variable: 'PODYARD_KUBERNETES_POD_ANNOTATIONS',
-    default: '',
     shownDefault: 'none',
-    parse: (name, given) => pairs(name, given, null),
     page: "More annotations of workloads' pods: `<name>=<value>,…`",
     chart: { value: 'workloads.podAnnotations', as: 'pairs' },
   }),
   /** By tier; a tier without one gets the cluster's default class. */
-  storageClasses: setting({
-    variable: 'PODYARD_KUBERNETES_STORAGE_CLASSES',
-    default: '',
-    shownDefault: 'the cluster’s',
-    parse: (name, given) => pairs(name, given, TIERS),
-    page: 'Storage classes of volumes: `STANDARD=<class>,HIGH_PERFORMANCE=<class>`',
-    chart: { value: 'workloads.storageClasses', as: 'pairs' },
-  }),
+  storageClasses: map(
+    {
+      variable: 'PODYARD_KUBERNETES_STORAGE_CLASSES',
+      shownDefault: 'the cluster’s',
+      page: 'Storage classes of volumes: `STANDARD=<class>,HIGH_PERFORMANCE=<class>`',
+      chart: { value: 'workloads.storageClasses', as: 'pairs' },
+    },
+    TIERS,
+  ),
   accessMode: oneOf({
     variable: 'PODYARD_KUBERNETES_ACCESS_MODE',
     default: 'ReadWriteMany',

@@ -1,7 +1,7 @@
 import { parseInteger, parseOneOf } from './parse-setting.ts';
 
 /** Where a value of the Helm chart becomes a setting (deploy/helm/podyard/templates/_settings.tpl). */
-export interface ChartValue {
+interface ChartValue {
   /** Its path in values.yaml. */
   value: string;
   /** How its text is made. `pairs`: a map; `list`: joined by commas; `template`: as the template says by hand. */

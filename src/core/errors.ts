@@ -64,7 +64,7 @@ export class Failure extends Error {
   }
 }
 
-/** Returns the failure for a record that is missing or belongs to another user: the same text, so that nobody can tell which. */
+/** Returns the failure for a record that is missing or belongs to another user: the same text, so that clients cannot tell which. */
 export function notFound(thing: string): Failure {
   return new Failure('notFound', `${thing} not found`);
 }

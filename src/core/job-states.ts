@@ -5,7 +5,7 @@ interface JobState {
     /** The column that counts ends in this state, of endpoints, batches and the history; responses have it in camel case. */
     readonly counter: string;
     readonly field: string;
-    /** True when the job ended without a result and nobody asked for that: it has an error, and counts as failed in totals. */
+    /** True when the job ended without a result and was not cancelled: it has an error, and counts as failed in totals. */
     readonly isFailure: boolean;
   } | null;
 }
@@ -40,12 +40,12 @@ export const END_COUNTERS = JOB_ENDS.map((status) => JOB_STATES[status].end.coun
 /** SQL that adds up the failures in a row of counters. */
 export const FAILURE_SUM = FAILED_ENDS.map((status) => JOB_STATES[status].end.counter).join(' + ');
 
-/** True when a job in this state has ended. A state that this version does not know is none in which a job ends. */
+/** True when a job in this state has ended. An unknown state, of a later version, has not. */
 export function hasEnded(status: string): status is JobEnd {
   return (JOB_ENDS as string[]).includes(status);
 }
 
-/** True when the job ended without a result, other than by its owner's wish. */
+/** True when the job ended without a result and was not cancelled. */
 export function hasFailed(status: JobStatus): boolean {
   return JOB_STATES[status].end?.isFailure === true;
 }

@@ -4,7 +4,7 @@
  */
 const BUCKETS_PER_DOUBLING = 4;
 /** About eleven weeks. */
-export const MAX_BUCKET = 170;
+const MAX_BUCKET = 170;
 /** A bucket and its count are stored as one number, `bucket << 32 | count`. */
 const COUNT_RANGE = 2 ** 32;
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { appendFile, link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
+import { appendFile, link, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from './files/make-folder.ts';
 import { MASTER_KEY_BYTES } from './secret-box.ts';
 
 /** Where the master keys come from: the environment or a file. The first of several is the current one. */
@@ -43,7 +44,7 @@ export function readMasterKeys(file: string): Buffer[] | undefined {
 export async function ensureMasterKeys(file: string): Promise<Buffer[]> {
   const known = readMasterKeys(file);
   if (known) return known;
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(file), 0o700);
   // Unlike a rename, a link fails if another process has created the file: then its key counts.
   await publishKeys(file, [newMasterKey()], (draft) =>
     link(draft, file).catch((error: NodeJS.ErrnoException) => {

@@ -7,5 +7,16 @@ import type http from 'node:http';
 export const { Agent, createServer, maxHeaderSize, request, ServerResponse, STATUS_CODES } =
   process.getBuiltinModule('node:http');
 
+/**
+ * Has a 101 that nobody asked for fail the request. Node ends such a request without an error, so whoever waits for its answer
+ * would wait for ever, and no signal ends that.
+ */
+export function refuseUpgrade(request: http.ClientRequest): http.ClientRequest {
+  return request.once('upgrade', (_answer, socket) => {
+    socket.destroy();
+    request.emit('error', new Error('it changed the protocol without being asked'));
+  });
+}
+
 export type Agent = http.Agent;
 export type ServerResponse = http.ServerResponse;

@@ -20,7 +20,7 @@ export class BadFrame extends Error {
 export const CLOSE_NORMAL = 1000;
 export const CLOSE_GOING_AWAY = 1001;
 export const CLOSE_PROTOCOL_ERROR = 1002;
-export const CLOSE_INVALID = 1007;
+const CLOSE_INVALID = 1007;
 export const CLOSE_POLICY = 1008;
 export const CLOSE_TOO_BIG = 1009;
 export const CLOSE_INTERNAL = 1011;

@@ -9,6 +9,7 @@ import { connectionOptions, destroyConnection } from './connection-options.ts';
 import { DATA_TOPICS, formatHint, HINT_CHANNEL, type HintTopic, parseHint } from './hints.ts';
 import type { Pool } from './pool.ts';
 import { HEARTBEAT_MS, ProcessRegistry, type ProcessRole } from './process-registry.ts';
+import { sqlState } from './sql-state.ts';
 
 const RECONNECT_MS = 500;
 
@@ -46,7 +47,7 @@ export class Bus {
   async start(): Promise<void> {
     await this.#listen();
     await this.#processes.beat();
-    this.#heartbeat = setInterval(() => void this.#checkConnection(), HEARTBEAT_MS);
+    this.#heartbeat = setInterval(() => void this.#beat(), HEARTBEAT_MS);
     this.#heartbeat.unref();
     this.#send('process', this.processId);
   }
@@ -66,7 +67,7 @@ export class Bus {
     await this.#client?.end().catch(() => {});
   }
 
-  /** Forgets a process that is known to be dead, so that nobody waits until its heartbeat times out. */
+  /** Forgets a process that is known to be dead, so that no caller waits until its heartbeat times out. */
   async forgetProcess(processId: string): Promise<void> {
     await this.#processes.forget(processId);
     this.#send('process', processId);
@@ -162,15 +163,14 @@ export class Bus {
     if (this.#local.listenerCount(hint.topic) > 0) this.#local.emit(hint.topic, hint.payload);
   }
 
-  /** Probes the connection: a dead one that never ended is as silent as a quiet one. */
-  async #checkConnection(): Promise<void> {
-    const client = this.#client;
-    void this.#processes.beat().catch(() => {});
-    if (!this.#isListening || client === undefined) return;
-    const answered = client.query('select 1').then(
+  /** Renews the heartbeat over the connection for hints, to probe that too: a dead one that never ended is as silent as a quiet one. */
+  async #beat(): Promise<void> {
+    const client = this.#isListening ? this.#client : undefined;
+    const answered = this.#processes.beat(client).then(
       () => true,
-      () => false,
+      (error) => sqlState(error) !== undefined, // refused, as with a full disk
     );
+    if (client === undefined) return;
     const isAlive = await Promise.race([answered, sleep(HEARTBEAT_MS / 2, false, { ref: false })]);
     if (!isAlive && client === this.#client) destroyConnection(client);
   }

@@ -33,7 +33,7 @@ const LOCK_POLL_MS = 100;
 const RANGE = /^FOR VALUES FROM \('[^'\\]+'\) TO \('[^'\\]+'\)$/;
 
 /** A table's description in a dump, before its rows. */
-export interface DumpedTable {
+interface DumpedTable {
   name: string;
   columns: string[];
   /** Ranges of a partitioned table in PostgreSQL's notation; the default partition is part of the schema. */

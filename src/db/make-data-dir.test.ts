@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -23,5 +23,18 @@ test('where it cannot be made, the error says why and what to do', async () => {
     await expect(makeDataDir(path)).rejects.toThrow(
       `The data directory ${path} cannot be made: a file is in its place. To go on, start Podyard in a folder that you may write to, or name another one with --data-dir.`,
     );
+  }
+});
+
+test('where the kernel makes nothing, or links lead in a circle, that is said, too', async () => {
+  await symlink('circle', join(root, 'circle'));
+  await symlink(join(root, 'missing'), join(root, 'to-nowhere'));
+  for (const [path, reason] of [
+    ['/proc/podyard/data', 'nothing can be made there'],
+    [join(root, 'circle', 'data'), 'its links lead in a circle'],
+    [join(root, 'to-nowhere'), 'a file is in its place'],
+    ['/dev/null', 'a file is in its place'],
+  ] as const) {
+    await expect(makeDataDir(path)).rejects.toThrow(`The data directory ${path} cannot be made: ${reason}.`);
   }
 });

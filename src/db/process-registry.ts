@@ -1,4 +1,4 @@
-import type { Pool } from './pool.ts';
+import type { Db, Pool } from './pool.ts';
 
 const TTL_SECONDS = 30;
 /** How often a process renews its row. */
@@ -38,9 +38,9 @@ export class ProcessRegistry {
     return () => this.#onChange.delete(listener);
   }
 
-  /** Renews this process's row and reads the others. One at a time, so that the last read wins. */
-  beat(): Promise<void> {
-    this.#beating = this.#beating.catch(() => {}).then(() => this.#beatOnce());
+  /** Renews this process's row and reads the others. One at a time, so that the last read wins. `db`: over this connection. */
+  beat(db: Db = this.#deps.pool): Promise<void> {
+    this.#beating = this.#beating.catch(() => {}).then(() => this.#beatOnce(db));
     return this.#beating;
   }
 
@@ -56,10 +56,10 @@ export class ProcessRegistry {
     await this.#beating.catch(() => {});
   }
 
-  async #beatOnce(): Promise<void> {
+  async #beatOnce(db: Db): Promise<void> {
     if (this.#isStopped) return;
-    const { pool, processId, roles } = this.#deps;
-    const result = await pool.query<{ id: string; roles: string[] }>(
+    const { processId, roles } = this.#deps;
+    const result = await db.query<{ id: string; roles: string[] }>(
       `with gone as (delete from processes where seen_at < now() - interval '${TTL_SECONDS} seconds' and id <> $1),
             me as (insert into processes (id, seen_at, roles, listener_pid) values ($1, now(), $2, $3)
                    on conflict (id) do update set seen_at = now(), listener_pid = $3)

@@ -53,7 +53,7 @@ type AnswerKind = 'json' | 'stream' | 'connection';
 
 const TIMEOUT_MS = 30_000;
 const READ_TRIES = 10;
-/** Podman's words where something that it reads for an answer goes meanwhile, be it of somebody else. */
+/** Podman's error when a container or image is removed while it lists them, also by another client. */
 const GONE_MEANWHILE = /no such container|image not known/i;
 const SUCCESS = { 200: true, 201: true, 204: true, 304: true };
 

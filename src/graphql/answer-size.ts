@@ -14,12 +14,12 @@ export class AnswerSize {
   #fields = 0;
   #text = 0;
 
-  /** Aborted with the refusal once the answer is too large, or with a reason once nobody waits for it. */
+  /** Aborted with the refusal once the answer is too large, or with a reason once the client is gone. */
   get stopped(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Ends the work for an answer that nobody waits for. */
+  /** Ends the work for an answer whose client is gone. */
   abandon(reason: Failure): void {
     this.#stop.abort(reason);
   }

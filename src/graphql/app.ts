@@ -192,7 +192,7 @@ function abandonWhenGone({ raw }: FastifyReply, call: GraphqlCall): void {
   else raw.once('close', abandon);
 }
 
-/** Throws `badRequest` for an answer that is too large, or that nobody waits for. */
+/** Throws `badRequest` for an answer that is too large, or whose client is gone. */
 async function execute(args: ValidatedExecutionArgs, call: GraphqlCall): Promise<ExecutionResult> {
   try {
     call.size.stopped.throwIfAborted();

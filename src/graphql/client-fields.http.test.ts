@@ -20,7 +20,7 @@ const gpus = (dataCenterId: string, cudaVersion: string, free: number): GpuStock
 });
 
 beforeAll(async () => {
-  hub = await ModelHub.start('org/model', 'org/other');
+  hub = await ModelHub.start(['org/model', 'org/other']);
   rest = await startRestApp({
     hubUrl: hub.url,
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await rest.close();
-  await hub.stop();
+  await hub.close();
 });
 beforeEach(async () => {
   stock = { gpus: [gpus('LOCAL-1', '12.8', 4), gpus('EU-RO-1', '13.0', 0)], cpus: 16, memoryBytes: 2 ** 36 };

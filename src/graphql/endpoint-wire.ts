@@ -128,7 +128,7 @@ const FIELDS = {
   createdAt: { toAnswer: (at) => ({ createdAt: at.toISOString() }) },
 } satisfies FieldMap<Endpoint, EndpointChange, EndpointInput, EndpointInput>;
 
-/** Throws `badRequest`, also without a template or its id: there is no image then. */
+/** Throws `badRequest`, also without a template or its id, since there is no image then. */
 export function toNewEndpoint(input: EndpointInput): NewEndpoint {
   const ownTemplate = toOwnTemplate(input);
   if (toId(input.templateId) === null && ownTemplate === undefined) {

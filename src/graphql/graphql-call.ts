@@ -119,4 +119,4 @@ export class GraphqlCall {
 export type Resolvers = Record<string, Record<string, Resolver>>;
 // The executor passes what the schema declares: each resolver states the static types of its parent and arguments.
 // biome-ignore lint/suspicious/noExplicitAny: see above
-export type Resolver = (parent: any, args: any, call: GraphqlCall) => unknown;
+type Resolver = (parent: any, args: any, call: GraphqlCall) => unknown;

@@ -2,7 +2,7 @@ import { Failure } from '../core/errors.ts';
 import { dataCenters, findCpuFlavor, findDataCenter, findGpuType } from '../domain/catalog/catalog.ts';
 import { parseInstanceId } from '../domain/catalog/cpu-config.ts';
 import type { NewPod } from '../domain/pods/create-pod.ts';
-import type { Cloud, Pod, PodGpu, PodMounts, PodStatus } from '../domain/pods/pod.ts';
+import { type Cloud, DESIRED_STATUS, type Pod, type PodGpu, type PodMounts } from '../domain/pods/pod.ts';
 import type { PodUsage } from '../domain/pods/pod-figures.ts';
 import { readDeadline } from '../domain/pods/pod-lifetime.ts';
 import { podRuntime, podUptimeSeconds } from '../domain/pods/pod-runtime.ts';
@@ -168,15 +168,6 @@ function toMounts(input: PodContainerInput): PodMounts | undefined {
   return sizeGb === 0 ? undefined : { persistent: { sizeGb, path }, network: null };
 }
 
-const DESIRED: Record<PodStatus, 'RUNNING' | 'EXITED' | 'TERMINATED'> = {
-  PROVISIONING: 'RUNNING',
-  STARTING: 'RUNNING',
-  RUNNING: 'RUNNING',
-  EXITED: 'EXITED',
-  ERROR: 'EXITED',
-  TERMINATED: 'TERMINATED',
-};
-
 /** Maps to the type Pod, without live figures. */
 export function toPod(pod: Pod, now: number) {
   const { gpu, cpu } = pod;
@@ -187,7 +178,7 @@ export function toPod(pod: Pod, now: number) {
     name: pod.name,
     imageName: pod.image,
     env: Object.entries(pod.env).map(([name, value]) => `${name}=${value}`),
-    desiredStatus: DESIRED[pod.status],
+    desiredStatus: DESIRED_STATUS[pod.status],
     costPerHr: pod.costPerHour,
     containerDiskInGb: pod.diskGb,
     dockerArgs: pod.args,

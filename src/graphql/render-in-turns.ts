@@ -1,6 +1,6 @@
 import { takeTurn } from '../core/flow/turns.ts';
 
-/** Returns the JSON of an answer; yields to other requests between the items of its lists. Stops early, with a part of it, once nobody waits for it. */
+/** Returns the JSON of an answer; yields to other requests between the items of its lists. Stops early, with a part of it, once the client is gone. */
 export async function renderInTurns(answer: object, owner: string, isAbandoned: () => boolean): Promise<string> {
   const parts: string[] = [];
   await render(answer, { owner, isAbandoned }, parts);

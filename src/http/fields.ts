@@ -12,7 +12,7 @@ interface ToAnswer<T, R> {
  * How an interface spells one member of a record: a member may be spread over several names, and may depend on others. What is left out,
  * the interface does not have.
  */
-export interface Field<T, Given, Create = never, Update = never, R = never> {
+interface Field<T, Given, Create = never, Update = never, R = never> {
   /** Returns the value of a new record; undefined: the domain fills it in. */
   readonly toNew?: (body: Create) => T | Given | undefined;
   /** Returns what an update gives; undefined: nothing. */

@@ -4,7 +4,7 @@ import { peerOf } from './authenticate.ts';
 import type { CallRequest } from './call-messages.ts';
 
 /** Set by the console, which is a browser as any other page could be. */
-export const CLIENT_HEADER = 'podyard-client';
+const CLIENT_HEADER = 'podyard-client';
 
 /** Returns the actor with where the request came from, for the audit log. `api`: what the client spoke, unless it is one of our own. */
 export function withOrigin(

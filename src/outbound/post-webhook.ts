@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { request as httpRequest } from '../core/node-http.ts';
+import { request as httpRequest, refuseUpgrade } from '../core/node-http.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { WebhookPolicy } from '../domain/jobs/webhook-policy.ts';
 
@@ -72,7 +72,7 @@ export async function postWebhook(
         readBeginning(res).then((text) => (isAccepted ? resolve(status) : reject(new Refused(status, text))));
       },
     );
-    req.on('error', (error) => {
+    refuseUpgrade(req).on('error', (error) => {
       if (!isAnswered) reject(error);
     });
     req.end(body);

@@ -1,12 +1,16 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Failure } from '../core/errors.ts';
 import { knownRevisionIn, type RestRevision, withoutRevision } from '../core/rest-revisions.ts';
+import { asciiJson } from '../core/text/ascii-json.ts';
+import { logFailure, PROBLEM_JSON, renderProblem } from '../http/problem.ts';
 import { openApiRoute } from './installation/get-openapi.ts';
 import { LiveViews } from './live/live-views.ts';
 import { namedSchemas } from './named-schemas.ts';
 import { OPERATOR_ROUTES, routesOf } from './routes.ts';
 import { addInTurns } from './setup/add-in-turns.ts';
-import { sendProblem } from './setup/error-handler.ts';
 import { newApp } from './setup/new-app.ts';
-import type { HandOver } from './setup/request-hooks.ts';
+import { type HandOver, routeOf } from './setup/request-hooks.ts';
+import type { NamedSchemas } from './shared/example-values.ts';
 import type { RestApp, RestDeps, RestRoute } from './shared/rest-app.ts';
 import { hintsOf, WIRES } from './wires.ts';
 
@@ -17,7 +21,7 @@ export interface RestAppOptions {
   /** Serves requests whose key asks for another revision. Without it, this app does. */
   handOver?: HandOver;
   /** Registers what describes the routes, before they are added, and adds the schemas that they refer to. */
-  describe?: (app: RestApp, schemas: readonly object[]) => void;
+  describe?: (app: RestApp, schemas: NamedSchemas) => void;
 }
 
 /** The description of each revision, in `api/`. */
@@ -36,7 +40,7 @@ export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver,
   const wires = WIRES[revision];
   const schemas = namedSchemas(wires);
   const { app, finish } = newApp(deps, {
-    schemas,
+    schemas: schemas.map(([schema]) => schema),
     hints: hintsOf(wires),
     revision,
     api: 'rest',
@@ -68,4 +72,15 @@ function addRoutes(app: RestApp, deps: RestDeps, routes: readonly RestRoute[], f
     await addInTurns(routes.map((addRoute) => () => addRoute(app, routeDeps)));
     finish();
   });
+}
+
+/** Sends a failure as a problem record. The one place where REST does. */
+function sendProblem(deps: RestDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, headers, problem } = renderProblem(failure);
+  if (status >= 500) logFailure(deps.logger, failure, { requestId: request.id, route: routeOf(request) });
+  for (let i = 0; i < headers.length; i += 2) reply.header(headers[i]!, headers[i + 1]);
+  reply
+    .code(status)
+    .header('content-type', PROBLEM_JSON)
+    .send(Buffer.from(asciiJson(problem))); // a string would get a charset added
 }

@@ -3,89 +3,9 @@ import type { RouteOptions } from 'fastify';
 import { FAILURES, type FailureKind } from '../core/errors.ts';
 import type { RestRevision } from '../core/rest-revisions.ts';
 import { PROBLEM_JSON } from '../http/problem.ts';
-import { ACCOUNT_EXAMPLES } from './account/account-schemas.ts';
-import { AUDIT_EXAMPLES } from './audit/audit-schemas.ts';
-import { BILLING_EXAMPLES } from './billing/billing-schemas.ts';
-import { BUDGET_EXAMPLES } from './budgets/budget-schemas.ts';
-import { BUILD_EXAMPLES } from './builds/build-schemas.ts';
-import { CATALOG_EXAMPLES } from './catalog/catalog-schemas.ts';
-import { CLUSTER_EXAMPLES } from './clusters/cluster-schemas.ts';
-import { ENDPOINT_EXAMPLES } from './endpoints/endpoint-examples.ts';
-import { LEASE_EXAMPLES } from './endpoints/lease-routes.ts';
-import { GIT_SOURCE_EXAMPLES } from './git-sources/git-source-schemas.ts';
-import { GPU_RULE_EXAMPLES } from './gpu-rules/gpu-rule-schemas.ts';
-import { HISTORY_EXAMPLES } from './history/history-schemas.ts';
-import { ENDPOINT_LIST_EXAMPLES } from './installation/endpoint-list-schemas.ts';
-import { INSTALLATION_EXAMPLES } from './installation/installation-schemas.ts';
-import { JOB_EXAMPLES } from './jobs/job-schemas.ts';
-import { LIMIT_EXAMPLES } from './limits/limit-schemas.ts';
-import { LOG_EXAMPLES } from './logs/log-schemas.ts';
-import { MACHINE_MODEL_EXAMPLES } from './machine-models/machine-model-schemas.ts';
-import { MODEL_EXAMPLES } from './models/model-schemas.ts';
-import { VOLUME_EXAMPLES } from './network-volumes/volume-schemas.ts';
-import { NOTICE_EXAMPLES } from './notices/notice-schemas.ts';
-import { POD_EXAMPLES } from './pods/pod-schemas.ts';
-import { REGISTRY_EXAMPLES } from './registries/registry-schemas.ts';
-import { RELEASE_EXAMPLES } from './releases/release-schemas.ts';
-import { SCHEDULE_EXAMPLES } from './scheduled-floors/schedule-schemas.ts';
-import { SECRET_EXAMPLES } from './secrets/secret-schemas.ts';
-import { SESSION_EXAMPLES } from './sessions/session-schemas.ts';
 import { ErrorResponse, problemExample } from './shared/error-response.ts';
-import type { Examples } from './shared/example-values.ts';
 import { ref } from './shared/schema.ts';
 import { shareResponses } from './shared/share-responses.ts';
-import { SIMULATION_EXAMPLES } from './simulation/simulation-schemas.ts';
-import { TEAM_EXAMPLES } from './teams/team-schemas.ts';
-import { TEMPLATE_EXAMPLES } from './templates/template-wire.ts';
-import { TERMINAL_EXAMPLES } from './terminals/terminal-schemas.ts';
-import { USER_EXAMPLES } from './users/user-schemas.ts';
-import type { Wires } from './wires.ts';
-import { WORKER_EXAMPLES } from './workers/worker-schemas.ts';
-import { WORKLOAD_OPTION_EXAMPLES } from './workload-options/workload-option-schemas.ts';
-
-/** Examples of the schemas that all revisions share. */
-const SHARED_EXAMPLES: Examples = {
-  ErrorResponse: problemExample('unprocessable'),
-  ...ACCOUNT_EXAMPLES,
-  ...BILLING_EXAMPLES,
-  ...AUDIT_EXAMPLES,
-  ...BUDGET_EXAMPLES,
-  ...NOTICE_EXAMPLES,
-  ...BUILD_EXAMPLES,
-  ...GIT_SOURCE_EXAMPLES,
-  ...MODEL_EXAMPLES,
-  ...CATALOG_EXAMPLES,
-  ...CLUSTER_EXAMPLES,
-  ...ENDPOINT_EXAMPLES,
-  ...LEASE_EXAMPLES,
-  ...HISTORY_EXAMPLES,
-  ...INSTALLATION_EXAMPLES,
-  ...ENDPOINT_LIST_EXAMPLES,
-  ...JOB_EXAMPLES,
-  ...LIMIT_EXAMPLES,
-  ...LOG_EXAMPLES,
-  ...VOLUME_EXAMPLES,
-  ...POD_EXAMPLES,
-  ...REGISTRY_EXAMPLES,
-  ...RELEASE_EXAMPLES,
-  ...GPU_RULE_EXAMPLES,
-  ...SCHEDULE_EXAMPLES,
-  ...WORKLOAD_OPTION_EXAMPLES,
-  ...SECRET_EXAMPLES,
-  ...MACHINE_MODEL_EXAMPLES,
-  ...SIMULATION_EXAMPLES,
-  ...TEMPLATE_EXAMPLES,
-  ...TERMINAL_EXAMPLES,
-  ...TEAM_EXAMPLES,
-  ...USER_EXAMPLES,
-  ...SESSION_EXAMPLES,
-  ...WORKER_EXAMPLES,
-};
-
-/** Returns one example per named schema of a revision, by the schema's `$id`. A test validates each against its schema. */
-export function examplesOf(wires: Wires): Examples {
-  return Object.assign({ ...SHARED_EXAMPLES }, ...Object.values(wires).map(({ examples }) => examples));
-}
 
 const WITH_KEY: FailureKind[] = ['unauthorized', 'forbidden', 'tooManyRequests', 'internal', 'unavailable'];
 const WITH_BODY: FailureKind[] = ['badRequest', 'contentTooLarge', 'unsupportedMediaType', 'unprocessable'];
@@ -113,7 +33,7 @@ const HEADERS = {
  * Returns what a revision's description says beyond the routes' own schemas. Error responses are added here: in the routes they would repeat
  * each other, and Fastify would compile a serializer for each.
  */
-export const describeApi = (revision: RestRevision, examples: Examples): SwaggerOptions => ({
+export const describeApi = (revision: RestRevision): SwaggerOptions => ({
   openapi: {
     openapi: '3.1.0',
     info: {
@@ -149,10 +69,6 @@ export const describeApi = (revision: RestRevision, examples: Examples): Swagger
       for (const operation of Object.values(path ?? {})) {
         if (typeof operation === 'object' && 'responses' in operation) nameHeaders(operation.responses ?? {});
       }
-    }
-    const schemas = document.openapiObject.components?.schemas ?? {};
-    for (const [name, schema] of Object.entries(schemas)) {
-      if (name in examples) Object.assign(schema, { examples: [examples[name]] });
     }
     shareResponses(document.openapiObject);
     return document.openapiObject;

@@ -93,7 +93,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await rest.close();
-  await hub.stop();
+  await hub.close();
 });
 
 function isPermitted({ role }: Caller, method: string, operation: string): boolean {

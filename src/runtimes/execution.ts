@@ -22,7 +22,7 @@ export interface ExecRequest {
 export const EXEC_SIGNALS = ['HUP', 'INT', 'QUIT', 'KILL', 'USR1', 'USR2', 'TERM', 'WINCH', 'CONT'] as const;
 export type ExecSignal = (typeof EXEC_SIGNALS)[number];
 
-/** A program that runs in a workload beside the workload's own. Streams pause it when nobody reads or writes them. */
+/** A program that runs in a workload beside the workload's own. Streams pause it when they are not read or written. */
 export interface Program {
   /** Its stdin. Ending it is the end of its input. */
   readonly input: Writable;

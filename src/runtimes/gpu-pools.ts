@@ -2,7 +2,7 @@ import { gpuTypesOfPool, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts'
 import { type GpuCapacity, NoCapacity, type WorkloadSpec, type WorkloadStats } from './runtime.ts';
 
 /** The GPU type of a pool, and the data center it is in. */
-export interface PoolDescription {
+interface PoolDescription {
   gpuTypeId: string;
   dataCenterId: string;
 }

@@ -7,7 +7,6 @@ import { Failure } from '../core/errors.ts';
 import type { RuntimeName } from '../core/runtime-names.ts';
 import type { ImageIdentity } from '../domain/images/image-identity.ts';
 import type { ExecRequest, Execution } from './execution.ts';
-import type { GpuSleep } from './gpu-sleep.ts';
 import type { GroupNetwork, GroupNetworks } from './groups.ts';
 import type { AheadImage, OnProgress, PrepareOptions, RegistryAuth } from './prepare-options.ts';
 
@@ -187,7 +186,7 @@ export type OnEvent = (workloadId: string) => void;
  * How a runtime freezes: `freezer` stops all execution; `parked` leaves the workload running with as little CPU as
  * possible, and the caller must send it no work.
  */
-export type FreezeKind = 'freezer' | 'parked';
+type FreezeKind = 'freezer' | 'parked';
 
 /** No place was found although there seemed to be one: the workload waits. The text says what is missing. */
 export class NoCapacity extends Failure {
@@ -228,7 +227,7 @@ export interface Runtime {
   readonly groups: GroupNetworks;
   /** Null where the runtime itself limits the disks of workloads. */
   readonly disks: DiskMeter | null;
-  /** Null where nobody but Podyard ends workloads. */
+  /** Null where only Podyard ends workloads. */
   readonly evictions: EvictionGuard | null;
   /**
    * Returns where workloads reach this machine: the address to bind the worker API to, and the host for URLs. Creates what
@@ -310,4 +309,20 @@ export interface Runtime {
   tidy?(): Promise<void>;
   /** Releases connections, and what was prepared for starts. Workloads keep running. */
   close(): Promise<void>;
+}
+
+/** Lets workloads that sleep, and so hold no GPU memory, share GPUs with others. */
+interface GpuSleep {
+  /** Makes the GPUs of a workload that sleeps free for others, until `claim` or the end of this process. Idempotent. */
+  release(id: string): Promise<void>;
+  /** Takes them back. Returns the workloads that hold one of them: it has got them when there is none. Idempotent. */
+  claim(id: string): Promise<string[]>;
+  /** Returns why `suspend` cannot work here, one sentence; null when it can. */
+  checkpointHindrance(): Promise<string | null>;
+  /** Returns how much of the memory of its GPUs is in use: what `suspend` would move. */
+  gpuMemoryBytes(id: string): Promise<number>;
+  /** Moves the GPU memory of a running workload to the machine's memory. When it rejects, the workload is as it was. */
+  suspend(id: string): Promise<void>;
+  /** Moves it back, to the GPUs that the workload was started with. */
+  resume(id: string): Promise<void>;
 }

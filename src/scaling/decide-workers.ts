@@ -29,7 +29,7 @@ export type ScalingAction = Because &
   );
 
 /** The numbers a decision was based on. */
-export interface DecisionInputs {
+interface DecisionInputs {
   version: number;
   min: number;
   max: number;

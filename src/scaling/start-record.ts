@@ -69,7 +69,7 @@ function usualMs(starts: readonly PastStart[]): number {
 }
 
 /** Starts without a pause before them. After as many failures in a row, an endpoint gets free capacity only. */
-export const FREE_STARTS = 2;
+const FREE_STARTS = 2;
 const FIRST_PAUSE_MS = 1_000;
 export const MAX_PAUSE_MS = 300_000;
 

@@ -136,7 +136,7 @@ export function cliLoginRoutes(deps: SignInDeps, monotonic: Clock = monotonicClo
     'POST /sign-in/cli/out': async (req, res) => {
       const actor = await authenticate(deps.keyRing, readBearer(req.headers.authorization), req);
       const { userId, keyId } = actor;
-      // Whoever has a key may give it up, whatever else it permits.
+      // Any key may revoke itself.
       const self: Actor = { ...actor, scopes: [{ kind: 'all' }], origin: originOf(deps, req) };
       await change(deps, self, revokeApiKey, { userId, keyId });
       deps.logger.info({ userId, keyId }, 'command line signed out');

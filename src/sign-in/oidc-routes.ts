@@ -130,7 +130,7 @@ export async function logOutFromBehind(
 }
 
 /** As they are sealed with the session; null if there is nothing to ask with. */
-export function tokensOf({ refreshToken, idToken }: Pick<Vouched, 'refreshToken' | 'idToken'>): string | null {
+function tokensOf({ refreshToken, idToken }: Pick<Vouched, 'refreshToken' | 'idToken'>): string | null {
   return refreshToken === null && idToken === null ? null : JSON.stringify({ refreshToken, idToken });
 }
 

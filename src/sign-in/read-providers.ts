@@ -36,7 +36,7 @@ export interface Provider {
 }
 
 /** Whoever is in `group` has `role` in the team of this name. */
-export interface GroupTeam {
+interface GroupTeam {
   group: string;
   team: string;
   role: TeamRole;

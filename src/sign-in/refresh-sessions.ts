@@ -42,7 +42,7 @@ export class RefreshSessions {
     const { pool, logger } = this.#deps;
     const client = this.#deps.clients.get(session.provider);
     try {
-      // Without its settings, a provider vouches for nobody.
+      // A provider without settings vouches for no session.
       if (client === undefined) throw new Failure('unauthorized', 'the provider was removed from the settings');
       const { refreshToken } = JSON.parse(this.#deps.secretBox.open(session.tokens, session.id)) as {
         refreshToken: string;

@@ -129,7 +129,7 @@ export class SignInApp implements LoadedApp {
     sendJson(res, 200, { url }, removedSessionCookies(sessionId!));
   }
 
-  /** Where the provider's own session ends; null if there is none. A provider that is away keeps nobody signed in. */
+  /** Where the provider's own session ends; null if there is none. A provider that is away does not keep the session open. */
   async #endAtProvider(id: SessionId, base: string): Promise<string | null> {
     const { pool, clients, secretBox, logger } = this.#deps;
     const origin = await findSessionOrigin(pool, id);

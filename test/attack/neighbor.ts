@@ -7,7 +7,7 @@ import type { ServerProcess } from '../e2e/server-process.ts';
 import { createTenant } from './tenant.ts';
 
 /** From a job's submission to its result, at most, for 99 of 100 jobs of a neighbor. */
-export const MAX_P99_MS = 250;
+const MAX_P99_MS = 250;
 /** For servers whose neighbor runs for minutes: its results are counted in the end. */
 export const KEEP_RESULTS = {
   PODYARD_RESULT_RETENTION_SECONDS: '7200',

@@ -6,7 +6,7 @@ import { hashSecret } from '../../src/domain/access/secret-hash.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { freePort } from '../free-port.ts';
-import { PublicHub } from '../public-hub.ts';
+import { ModelHub } from '../model-hub.ts';
 import { workerApiUrl } from './neighbor.ts';
 import { createTenant, type Tenant } from './tenant.ts';
 
@@ -66,12 +66,12 @@ export interface House extends Tenant {
 /** A server whose two users have something on every plane. */
 export class Neighborhood {
   readonly server: ServerProcess;
-  readonly #hub: PublicHub;
+  readonly #hub: ModelHub;
   readonly hostile: House;
   readonly victim: House;
 
   static async start(): Promise<Neighborhood> {
-    const hub = await PublicHub.start();
+    const hub = await ModelHub.start();
     hub.models.set(MODEL, { files: { 'model.bin': randomBytes(LARGE_BYTES) } });
     const server = await ServerProcess.start({
       runtime: 'process',
@@ -97,7 +97,7 @@ export class Neighborhood {
     }
   }
 
-  private constructor(server: ServerProcess, hub: PublicHub, hostile: House, victim: House) {
+  private constructor(server: ServerProcess, hub: ModelHub, hostile: House, victim: House) {
     this.server = server;
     this.#hub = hub;
     this.hostile = hostile;

@@ -80,11 +80,6 @@ describeWithEngine('the console', () =>
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('greeter');
       await page.getByLabel('Image').fill('podyard/echo-js:dev');
       await page.getByRole('button', { name: 'Deploy' }).click();
-      await page.getByText('GPU pools are required').waitFor(); // the error is at the field
-      await page.getByRole('combobox', { name: 'GPU pools' }).click();
-      await page.getByRole('option', { name: /^ADA_24/ }).click();
-      await page.keyboard.press('Escape');
-      await page.getByRole('button', { name: 'Deploy' }).click();
       await page.getByRole('heading', { name: 'greeter', level: 1 }).waitFor();
       await page.getByText('No workers running.').waitFor();
 

@@ -16,7 +16,11 @@ describe.skipIf(!hasBrowser)('forms in the console', { timeout: 120_000 }, () =>
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
+    server = await ServerProcess.start({
+      runtime: 'simulated',
+      databaseUrl: database.url,
+      gpus: 'ADA_24:4,AMPERE_80:1',
+    });
     browser = await launchBrowser();
     page = await openPage(browser, { complaints });
     await signIn(page, server);
@@ -54,9 +58,10 @@ describe.skipIf(!hasBrowser)('forms in the console', { timeout: 120_000 }, () =>
     await shot('pool-picker');
     await option.click();
     await page.keyboard.press('Escape');
+    const here = { id: 'NVIDIA L4', name: 'L4', pool: 'AMPERE_24', total: 2, free: 1 };
     // As on an installation without the other pools.
     await page.route('**/v2/catalog/capacity', (route) =>
-      route.fulfill({ json: { gpus: [{ id: 'NVIDIA L4', name: 'L4', pool: 'AMPERE_24', total: 2, free: 1 }] } }),
+      route.fulfill({ json: { gpus: [here, { ...here, id: 'NVIDIA A40', name: 'A40', pool: 'AMPERE_48' }] } }),
     );
     await page.reload();
     await page.getByText('ADA_24: no such GPU is on this installation').waitFor();
@@ -69,6 +74,20 @@ describe.skipIf(!hasBrowser)('forms in the console', { timeout: 120_000 }, () =>
     await page.keyboard.press('Escape');
     await expectAccessible();
     await page.unroute('**/v2/catalog/capacity');
+  });
+
+  test('the only pool of an installation is chosen already', async () => {
+    const other = await openPage(browser, { complaints });
+    await other.route('**/v2/catalog/capacity', (route) =>
+      route.fulfill({ json: { gpus: [{ id: 'NVIDIA L4', name: 'L4', pool: 'AMPERE_24', total: 2, free: 1 }] } }),
+    );
+    await signIn(other, server);
+    await other.goto(`${server.url}/#/endpoints/new`);
+    await other
+      .getByRole('region', { name: 'Summary', exact: true })
+      .getByText('a worker, with the first job')
+      .waitFor();
+    await other.close();
   });
 
   test('unsaved changes survive a reload, without secrets, and leaving asks', async () => {

@@ -148,7 +148,7 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 120_000 }, () => {
     await page.reload();
     await drawer.getByText('Completed, result stored').waitFor();
     await open(`${echo}/jobs?job=${fine.id}`);
-    await drawer.getByRole('button', { name: 'Load 100 KB' }).click();
+    await drawer.getByRole('button', { name: 'Load 100 kB' }).click();
     await drawer.getByRole('region', { name: 'Output' }).waitFor();
     await open(`${echo}/jobs?job=nosuchjob`);
     await drawer.getByText('does not exist, or its result has expired').waitFor();

@@ -85,9 +85,6 @@ describe.skipIf(!hasBrowser)('lists, forms and charts', { timeout: 180_000 }, ()
   test('beside the form of an endpoint stands what it costs and starts, and of an edit what it replaces', async () => {
     await open('endpoints/new');
     const summary = page.getByRole('region', { name: 'Summary', exact: true });
-    await page.getByRole('combobox', { name: 'GPU pools' }).click();
-    await page.getByRole('option', { name: /^ADA_24/ }).click();
-    await page.keyboard.press('Escape');
     await summary.getByText('a worker, with the first job').waitFor();
     await page.getByRole('button', { name: /^Always ready/ }).click();
     await summary.getByText('1 worker at once').waitFor();
@@ -161,6 +158,33 @@ describe.skipIf(!hasBrowser)('lists, forms and charts', { timeout: 180_000 }, ()
     await whole.first().click();
     await expect.poll(() => page.url()).not.toContain('from=');
     await expect.poll(() => table.getByRole('row').count()).toBeGreaterThan(50);
+  });
+
+  test.each([390, 1440])('at %i pixels, labels of charts are round, whole, and apart', async (width) => {
+    const charts = await openPage(browser, { width, complaints });
+    await signIn(charts, server);
+    for (const range of ['1h', '24h', '7d', '30d']) {
+      await open(`endpoints/${endpointId}?range=${range}`, charts);
+      await charts.getByRole('button', { name: /^Show all/ }).click();
+      await charts.getByRole('img', { name: /^Cost over/ }).scrollIntoViewIfNeeded();
+      await charts.locator('.recharts-xAxis-tick-labels text').first().waitFor();
+      const { cut, over, times } = await charts.evaluate<{ cut: string[]; over: string[]; times: string[] }>(`(() => {
+        const boxes = (axis) => [...axis.querySelectorAll('text')].map((one) => [one.textContent, one.getBoundingClientRect()]);
+        const svgs = [...document.querySelectorAll('main .recharts-surface:has(.recharts-xAxis)')];
+        const axes = svgs.flatMap((svg) => [...svg.querySelectorAll('.recharts-xAxis-tick-labels, .recharts-yAxis-tick-labels')]
+          .map((axis) => [svg.getBoundingClientRect(), boxes(axis)]));
+        const cut = axes.flatMap(([all, labels]) => labels.filter(([, box]) => box.left < all.left || box.right > all.right || box.top < all.top));
+        const over = axes.flatMap(([, labels]) => labels.filter(([, a], i) => labels.slice(i + 1).some(([, b]) =>
+          a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)));
+        const times = axes.filter((_, i) => i % 2 === 0).flatMap(([, labels]) => labels);
+        return { cut: cut.map(([text]) => text), over: over.map(([text]) => text), times: times.map(([text]) => text) };
+      })()`);
+      expect({ range, cut, over }).toEqual({ range, cut: [], over: [] });
+      expect(times.length).toBeGreaterThan(10);
+      for (const time of times)
+        expect(time).toMatch(range === '1h' ? /^\d+:\d0 [AP]M$/ : range === '24h' ? /^\d+:00 [AP]M$/ : /^\w+ \d+$/);
+    }
+    await charts.close();
   });
 
   test.each(['light', 'dark'] as const)(

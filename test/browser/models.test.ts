@@ -21,7 +21,7 @@ describe.skipIf(!hasBrowser)('models', { timeout: 120_000 }, () => {
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    hub = await ModelHub.start(LONG);
+    hub = await ModelHub.start([LONG]);
     hub.models.set('org/chat', {
       task: 'text-generation',
       files: { 'config.json': { size: 1_000 }, 'model.safetensors': { size: 2_000_000_000, lfs: true } },
@@ -39,7 +39,7 @@ describe.skipIf(!hasBrowser)('models', { timeout: 120_000 }, () => {
     await browser?.close();
     await server?.dispose();
     await database?.drop();
-    await hub?.stop();
+    await hub?.close();
     expect(complaints).toEqual([]);
   });
 

@@ -233,6 +233,24 @@ describe('uploads', () => {
     });
   });
 
+  test('lines whose refusal quotes a NUL, or half of a character, are rejected like others', async () => {
+    const id = await create(idle);
+    const wrong = [
+      'x\0y',
+      '{"a":"👍"} 👍👍👍👍👍',
+      '👍👍👍👍👍👍👍👍',
+      ' 👍👍👍👍👍👍👍👍',
+      '{"input":1,"policy":{"\\ud800\\u0000":1}}',
+    ];
+    const answer = await upload(`${idle}/batch/${id}/requests`, `${wrong.join('\n')}\n{"input":1}\n`);
+    expect([answer.status, answer.body.linesReceived]).toEqual([200, 6]);
+    const { rejections } = await get(idle, id);
+    expect(rejections).toEqual(answer.body.rejections);
+    expect(rejections[0].reason).toContain('�');
+    const utf16 = await upload(`${idle}/batch/${id}/requests`, Buffer.from('{"input":1}\n', 'utf16le'));
+    expect(utf16).toMatchObject({ status: 200, body: { accepted: 0, rejected: 1 } });
+  });
+
   test('an upload that is repeated from where it began adds nothing twice', async () => {
     const id = await create(idle);
     const path = `${idle}/batch/${id}/requests`;

@@ -20,7 +20,7 @@ beforeAll(async () => {
     cudaVersion,
   });
   const gpus = [at('LOCAL-1', '12.8'), at('EU-RO-1', '13.0')];
-  hub = await ModelHub.start('org/model');
+  hub = await ModelHub.start(['org/model']);
   rest = await startRestApp({
     hubUrl: hub.url,
     capacity: { read: async () => ({ gpus, cpus: 64, memoryBytes: 2 ** 38 }) },
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await rest.close();
-  await hub.stop();
+  await hub.close();
 });
 
 async function send({ query, variables }: Pick<ClientDocument, 'query' | 'variables'>) {

@@ -28,7 +28,8 @@ class Receiver {
       headers: req.headers,
       text: Buffer.concat(chunks).toString(),
     });
-    res.writeHead(status, location ? { location } : {}).end();
+    const upgrade = status === 101 && { connection: 'upgrade', upgrade: 'other' };
+    res.writeHead(status, { ...(location && { location }), ...upgrade }).end();
   });
 
   async start(): Promise<void> {
@@ -168,6 +169,16 @@ describe('a webhook that fails', () => {
       ([delivery]) => delivery?.attempt === 1,
     );
     expect(receiver.received.map(({ path }) => path)).toEqual(['/hook?x=1']);
+  });
+
+  test('because its receiver changes the protocol is retried too', async () => {
+    receiver.answer = () => ({ status: 101 });
+    const jobId = await submit();
+    await cancel(jobId);
+    await until(
+      () => deliveries(jobId),
+      ([delivery]) => delivery?.attempt === 1,
+    );
   });
 
   test('because nothing listens is retried too', async () => {

@@ -464,6 +464,27 @@ describe('readiness and health', () => {
     );
   });
 
+  test('one that tells how its program ended fails the jobs of that program alone, at once and with the reason', async () => {
+    const id = await plane.endpoint(1);
+    const own = await plane.worker(id);
+    const [older, newer] = [await leased(own, id), await leased(own, id)];
+    await plane.sql("update jobs set started_at = now() - interval '10 seconds' where id = $1", older);
+    const ended = {
+      reason: 'The program ended (exit code 3)',
+      output: '{"level":"ERROR","message":"no\\u0000 luck"}\n',
+      since: '5000',
+    };
+    const answer = await own.ping(`status=ended&${new URLSearchParams(ended)}`);
+    expect(answer.body).toEqual({ jobs: [newer] });
+    expect(await plane.status(id, newer)).toMatchObject({
+      status: 'FAILED',
+      error: 'The program ended (exit code 3):\nno luck',
+    });
+    expect(await plane.status(id, older)).toMatchObject({ status: 'IN_PROGRESS' });
+    expect((await own.ping('status=ended&since=60000&until=5000')).body).toEqual({ jobs: [older] });
+    expect((await own.ping('status=ended&since=60000')).body).toEqual({ jobs: [] });
+  });
+
   test('that names jobs no job can have is answered as ever', async () => {
     const own = await plane.worker(await plane.endpoint(1));
     expect((await own.ping('job_id=%00,a%00b,x&runpod_version=1')).status).toBe(200);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { buildImages } from '../../src/runtimes/docker/images/example-images.ts';
 
 /** True when a container engine answers at DOCKER_HOST or the default socket. */
-export const hasEngine = await new Docker({ timeout: 5000 }).ping().then(
+const hasEngine = await new Docker({ timeout: 5000 }).ping().then(
   () => true,
   () => false,
 );

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
-import { PublicHub } from '../public-hub.ts';
+import { ModelHub } from '../model-hub.ts';
 import { describeWithEngine, needExampleImages } from './container-engine.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -26,14 +26,14 @@ const FETCH = `(async () => {
 })()`;
 
 describeWithEngine('the hub of a machine', () => {
-  let origin: PublicHub;
+  let origin: ModelHub;
   let server: ServerProcess;
   let api: Api;
   /** One of its own for each test: what the hub said is taken for true for a while. */
   let name: string;
   beforeAll(async () => {
     await needExampleImages();
-    origin = await PublicHub.start(); // on loopback: no container reaches it
+    origin = await ModelHub.start(); // on loopback: no container reaches it
     const env = { PODYARD_EGRESS: 'internet', PODYARD_HUB_CACHE_GB: '1', PODYARD_HUB_URL: origin.url };
     server = await ServerProcess.start({ runtime: 'docker', env });
     api = new Api(server);
@@ -44,13 +44,15 @@ describeWithEngine('the hub of a machine', () => {
   });
   beforeEach(() => {
     name = `acme/${newId()}`;
-    origin.halfUntil = null;
+    origin.faults.clear();
     origin.models.set(name, { files: { 'model.bin': randomBytes(SIZE), 'config.json': randomBytes(50) } });
     origin.sent.clear();
   });
 
   const digestOf = (path: string) => {
-    return createHash('sha256').update(origin.models.get(name)!.files[path]!).digest('hex');
+    return createHash('sha256')
+      .update(origin.models.get(name)!.files[path] as Buffer)
+      .digest('hex');
   };
   const fetchIn = (id: string, path: string, token = '') => server.runIn(id, ['node', '-e', FETCH, path, token, name]);
   const workersOf = (endpoint: string, count: number) =>
@@ -87,13 +89,13 @@ describeWithEngine('the hub of a machine', () => {
     const endpoint = await api.createEndpoint({ workers: { min: 1, max: 1 } });
     const [id] = (await workersOf(endpoint, 1)) as [string];
     const half = Promise.withResolvers<void>();
-    origin.halfUntil = half.promise;
+    origin.faults.set('*', { halfUntil: half.promise });
     const cut = fetchIn(id, 'model.bin');
     await until('half is sent', async () => origin.sent.get('model.bin') === SIZE / 2);
     await until('half is here', async () => (await partialBytes(server.dataDir)) > SIZE / 3);
     await server.kill();
     half.resolve();
-    origin.halfUntil = null;
+    origin.faults.clear();
     expect(await cut).toBe('TypeError');
     await server.start();
     expect(await fetchIn(id, 'model.bin')).toBe(`200 ${digestOf('model.bin')}`);
@@ -103,7 +105,7 @@ describeWithEngine('the hub of a machine', () => {
 
   test('the fetch of an endpoint’s model outlives a database that is killed in the middle of it', async () => {
     const half = Promise.withResolvers<void>();
-    origin.halfUntil = half.promise;
+    origin.faults.set('*', { halfUntil: half.promise });
     const endpoint = await api.createEndpoint({ workers: { min: 0, max: 1 } });
     const models = [{ source: `hf:${name}`, include: ['model.bin'] }];
     await api.call('PUT', `/v2/serverless/${endpoint}/models`, { models });
@@ -113,7 +115,7 @@ describeWithEngine('the hub of a machine', () => {
     process.kill(pid, 'SIGKILL');
     await until('another one runs', async () => (await server.postmaster().catch(() => ({ pid }))).pid !== pid);
     half.resolve();
-    origin.halfUntil = null;
+    origin.faults.clear();
     const [id] = (await workersOf(endpoint, 1)) as [string];
     const files = `/runpod-volume/huggingface-cache/hub/models--${name.replace('/', '--')}/blobs`;
     expect(await server.runIn(id, ['ls', files])).toBe(`${digestOf('model.bin')}\n`);

@@ -102,11 +102,52 @@ test('code that does not start is shown with its error, and the job waits for th
   expect(await waiting).toMatchObject({ status: 'COMPLETED', output: 'mended Eve' });
 });
 
+test.each([
+  ['process.exit(3)', 'exit code 3'],
+  ["process.kill(process.pid, 'SIGKILL')", 'SIGKILL'],
+])(
+  'a handler that ends its process by %s fails its job at once, with the last lines, and is started again',
+  async (end, how) => {
+    await save(
+      'words.js',
+      `export const shout = (name) => { if (name === 'crash') { process.stdout.write('about to crash'); ${end}; } return '${how} ' + name; };\n`,
+    );
+    await answers(`${how} Ada`);
+    const startedAt = performance.now();
+    const { status, error } = (await run({ name: 'crash' })) as { status: string; error?: string };
+    expect(status).toBe('FAILED');
+    expect(error).toMatch(new RegExp(`^The program ended after [\\d.]+ s \\(${how}\\):\\n(?:.*\\n)*about to crash$`));
+    expect(await run({ name: 'Eve' })).toMatchObject({ status: 'COMPLETED', output: `${how} Eve` });
+    expect(performance.now() - startedAt).toBeLessThan(10_000); // a lease is 40 s
+    expect(printed).toContain(`(${how}), and with it its job: it runs again`);
+  },
+);
+
+test('a result that is larger than may be fails its job with the limit', async () => {
+  await save('words.js', "export const shout = (name) => (name === 'huge' ? 'x'.repeat(30e6) : 'small');\n");
+  await answers('small');
+  expect(await run({ name: 'huge' })).toMatchObject({
+    status: 'FAILED',
+    error: expect.stringMatching(/^the result of 300\d+ bytes is larger than the limit of \d+ bytes$/),
+  });
+  expect(await run({ name: 'next' })).toMatchObject({ output: 'small' });
+});
+
+test('a handler that never returns is left to its job by the next save, and Ctrl-C ends it', async () => {
+  await save('words.js', "export const shout = (name) => { while (name === 'endless'); return 'endless ' + name; };\n");
+  await answers('endless Ada');
+  const { id: job } = await api.call<{ id: string }>('POST', `/v2/${id}/run`, { input: { name: 'endless' } });
+  await until('it runs', async () => (await api.status(id, job)).status === 'IN_PROGRESS');
+  await save('words.js', "export const shout = (text) => { while (text === 'endless'); return 'mended ' + text; };\n");
+  await answers('mended Ada');
+  expect((await api.status(id, job)).status).toBe('IN_PROGRESS');
+});
+
 test('Ctrl-C ends everything; the next start has the same key, and a worker', async () => {
   const key = /PODYARD_API_KEY=(\S+)/.exec(printed)![1];
   dev.kill('SIGINT');
   expect(await once(dev, 'exit')).toEqual([0, null]);
-  await until('no worker runs', async () => findProcesses(folder).length === 0, 15_000);
+  await until('no worker runs', async () => findProcesses(folder).length === 0, 20_000);
   await start();
   expect(printed).toContain(`PODYARD_API_KEY=${key}`);
   await answers('mended Ada');
@@ -126,3 +167,20 @@ test('a folder without a handler says what to do, and starts nothing', async () 
   expect(await once(child, 'exit')).toEqual([2, null]);
   expect(said).toContain('The folder is empty: `podyard init` writes one that works');
 });
+
+test('a Python handler that ends its process fails its job at once, and is started again', async () => {
+  folder = await mkdtemp(join(home, 'python-'));
+  await save(
+    'handler.py',
+    'import os\n\ndef handler(job):\n    if job["input"]["name"] == "crash":\n        print("about to crash", end="")\n        os._exit(4)\n    return "alive"\n',
+  );
+  await start();
+  await answers('alive');
+  expect(await run({ name: 'crash' })).toMatchObject({
+    status: 'FAILED',
+    error: expect.stringMatching(/^The program ended after [\d.]+ s \(exit code 4\):\n(?:.*\n)*about to crash$/),
+  });
+  expect(await run({ name: 'next' })).toMatchObject({ status: 'COMPLETED', output: 'alive' });
+  dev.kill('SIGINT');
+  expect(await once(dev, 'exit')).toEqual([0, null]);
+}, 120_000);

@@ -113,6 +113,14 @@ test('egress that cannot be enforced ends the start, and doctor says so', async 
   await rm(own, { recursive: true, force: true });
 });
 
+test('doctor says that no server could keep its data there', async () => {
+  for (const place of ['/proc/podyard', '/dev/null']) {
+    const doctor = podyard(['doctor', '--data-dir', place, '--port', '0', '--runtime', 'process']);
+    await once(doctor, 'close');
+    expect(doctor.text()).toMatch(/^MISS {2}data /m);
+  }
+});
+
 test('doctor advises several users to close private networks', async () => {
   await run(['users', 'create', 'anna', '--data-dir', dataDir]);
   const ask = async (...more: string[]) => {

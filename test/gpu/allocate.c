@@ -2,7 +2,7 @@
  * Allocates GPU memory by the driver's library and says on which device. Needs no CUDA toolkit: only libcuda.so.1, which
  * comes with the driver.
  *
- *   allocate MIB    prints a line of JSON, then writes to the memory every 100 ms until it is killed
+ *   allocate MIB [PAUSE_MS]    prints a line of JSON, then writes to the memory every 100 ms, or so often, until it is killed
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -36,6 +36,7 @@ static void check(const char *what, int result) {
 int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   size_t bytes = (size_t)atoi(argc > 1 ? argv[1] : "256") << 20;
+  useconds_t pause = 1000 * atoi(argc > 2 ? argv[2] : "100");
   library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library) { printf("{\"error\": \"no libcuda.so.1\"}\n"); return 1; }
   check("cuInit", ((Init)find("cuInit"))(0));
@@ -59,9 +60,9 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 16; i++) printf(i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
   printf("\"}\n");
   for (unsigned char value = 2;; value++) {
-    usleep(100000);
+    usleep(pause);
     check("cuMemsetD8", fill(memory, value, bytes));
     check("cuCtxSynchronize", sync());
-    if (value % 10 == 0) printf("{\"wrote\": %d}\n", value);
+    if (value % 10 == 0 && pause > 0) printf("{\"wrote\": %d}\n", value);
   }
 }

@@ -3,46 +3,42 @@
  * At the end it prints what could not be done here, and why.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { freemem } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import type { Gpu } from '../../src/runtimes/gpus/gpu.ts';
+import type { Gpu, GpuReading } from '../../src/runtimes/gpus/gpu.ts';
 import { GpuInventory } from '../../src/runtimes/gpus/gpu-inventory.ts';
 import { LocalGpus } from '../../src/runtimes/gpus/local-gpus.ts';
 import { createProcessRuntime } from '../../src/runtimes/process/process-runtime.ts';
 import type { Runtime } from '../../src/runtimes/runtime.ts';
 import { until } from '../e2e/api.ts';
 import { workloadSpec } from '../workload-spec.ts';
+import {
+  allocate,
+  folder,
+  gpus,
+  leaveOut,
+  measured,
+  nvidia,
+  path,
+  reading,
+  reportAtTheEnd,
+  usedMib,
+} from './real-machine.ts';
 
 const MIB = 512;
-const source = new LocalGpus({ shares: 1 });
-const reading = await source.read();
-const gpus = reading.state === 'read' ? reading.gpus : [];
-const nvidia = gpus.filter(({ vendor }) => vendor === 'NVIDIA');
-const folder = mkdtempSync(join(tmpdir(), 'podyard-real-gpus-'));
-const program = join(folder, 'allocate');
-const compiler = nvidia.length === 0 ? null : compile();
-const undone: string[] = [];
-const isTestable = nvidia.length > 0 && compiler === null;
+const isTestable = allocate !== null;
+process.env.PATH = path; // the runtime looks for cuda-checkpoint there
 
-if (reading.state === 'absent') undone.push('anything: this machine has no GPU that nvidia-smi or rocm-smi lists');
-if (reading.state === 'read' && nvidia.length === 0) undone.push('allocation: no NVIDIA GPU answers');
-if (compiler !== null) undone.push(`allocation: ${compiler}`);
-if (nvidia.length === 1) undone.push('two workers on two GPUs: there is one GPU');
-if (gpus.length > 0 && !gpus.some(({ uuid }) => uuid.startsWith('MIG-'))) undone.push('MIG: no GPU has slices');
-if (gpus.length > 0 && !gpus.some(({ vendor }) => vendor === 'AMD')) undone.push('AMD: no GPU of theirs is listed');
-
-/** Returns why the program cannot be compiled; null when it is. */
-function compile(): string | null {
-  try {
-    execFileSync('cc', ['-O1', '-o', program, join(import.meta.dirname, 'allocate.c'), '-ldl']);
-    return null;
-  } catch (error) {
-    return `no C compiler: ${(error as Error).message.split('\n')[0]}`;
-  }
-}
+if (reading.state === 'absent') leaveOut('anything: this machine has no GPU that nvidia-smi or rocm-smi lists');
+if (reading.state === 'read' && nvidia.length === 0) leaveOut('allocation: no NVIDIA GPU answers');
+if (nvidia.length > 0 && allocate === null) leaveOut('allocation: there is no C compiler, cc');
+if (nvidia.length === 1) leaveOut('two workers on two GPUs: there is one GPU');
+if (gpus.length > 0 && !gpus.some(({ uuid }) => uuid.startsWith('MIG-'))) leaveOut('MIG: no GPU has slices');
+if (gpus.length > 0 && !gpus.some(({ vendor }) => vendor === 'AMD')) leaveOut('AMD: no GPU of theirs is listed');
+reportAtTheEnd();
 
 let runtime: Runtime | undefined;
 afterEach(async () => {
@@ -50,34 +46,24 @@ afterEach(async () => {
   await runtime?.close();
   runtime = undefined;
 });
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-  process.stdout.write(undone.map((what) => `test:gpu could not do ${what}\n`).join(''));
-});
 
-function open(): Runtime {
+function open(shares = 1, first: GpuReading = reading): Runtime {
   runtime = createProcessRuntime({
     stateDir: join(folder, 'state'),
     imagesFiles: [resolve('workers/images.json')],
     installation: `gpu${process.pid}`,
-    gpus: new GpuInventory({ source, logger: silentLogger, first: reading }),
+    gpus: new GpuInventory({ source: new LocalGpus({ shares }), logger: silentLogger, first }),
     logger: silentLogger,
-    hostEnv: { PATH: process.env.PATH ?? '', ...ld() },
+    hostEnv: readConfig({}, process.env).hostEnv,
   });
   return runtime;
 }
 
-/** Where the driver's library is on this machine, if the loader has to be told. */
-function ld(): Record<string, string> {
-  const { LD_LIBRARY_PATH } = process.env;
-  return LD_LIBRARY_PATH === undefined ? {} : { LD_LIBRARY_PATH };
-}
-
-const spec = (id: string, gpu: Gpu | null) =>
+const spec = (id: string, gpu: Gpu | null, mib = MIB) =>
   workloadSpec({
     id,
     image: 'podyard/echo-js:dev',
-    args: JSON.stringify({ entrypoint: [program, String(MIB)] }),
+    args: JSON.stringify({ entrypoint: [allocate, String(mib)] }),
     gpu: gpu && { pool: gpu.pool, count: 1, gpuTypeId: gpu.gpuTypeId },
   });
 
@@ -98,12 +84,6 @@ async function* saidBy(id: string): AsyncGenerator<Said> {
 async function firstOf(id: string): Promise<Said> {
   for await (const said of saidBy(id)) return said;
   throw new Error('it printed nothing');
-}
-
-/** Returns the MiB that processes of this machine have allocated on the GPU, as the driver reports them. */
-function usedMib(gpu: Gpu): number {
-  const args = ['-i', gpu.uuid, '--query-gpu=memory.used', '--format=csv,noheader,nounits'];
-  return Number(execFileSync('nvidia-smi', args, { encoding: 'utf8' }).trim());
 }
 
 describe('on this machine', () => {
@@ -150,21 +130,49 @@ describe('on this machine', () => {
     });
   });
 
+  test.skipIf(!isTestable)('two workers share a GPU that is given to two, and a third gets none', async () => {
+    const shared = await new LocalGpus({ shares: 2 }).read();
+    const gpu = shared.state === 'read' ? shared.gpus.find(({ shares }) => shares === 2) : undefined;
+    open(2, shared);
+    for (const id of ['one', 'two']) await runtime!.start(spec(id, gpu!));
+    const seen = await Promise.all(['one', 'two'].map(async (id) => (await firstOf(id)).uuid));
+    expect(seen).toEqual([gpu!.uuid.slice(4), gpu!.uuid.slice(4)]);
+    expect(usedMib(gpu!)).toBeGreaterThanOrEqual(2 * MIB);
+    await expect(runtime!.start(spec('three', gpu!))).rejects.toThrow('has 0 GPUs free');
+  });
+
   test.skipIf(!isTestable)(
     'a checkpoint frees a worker’s GPU memory, and it continues after the restore',
     async ({ skip }) => {
       const [gpu] = nvidia;
-      await open().start(spec('sleeper', gpu!));
+      const mib = Math.floor(Math.min(gpu!.memoryMib / 2, freemem() / 2 ** 20 / 3));
+      await open().start(spec('sleeper', gpu!, mib));
       await firstOf('sleeper');
       const hindrance = await runtime!.gpuSleep!.checkpointHindrance();
-      if (hindrance !== null) undone.push(`sleep and wake by checkpoint: ${hindrance}`);
+      if (hindrance !== null) leaveOut(`sleep and wake by checkpoint: ${hindrance}`);
       skip(hindrance !== null, hindrance ?? '');
       const awake = usedMib(gpu!);
-      await runtime!.gpuSleep!.suspend('sleeper');
-      expect(usedMib(gpu!)).toBeLessThanOrEqual(awake - MIB);
-      await runtime!.gpuSleep!.resume('sleeper');
+      const suspendedIn = await timed(() => runtime!.gpuSleep!.suspend('sleeper'));
+      const [asleep, held] = [usedMib(gpu!), await runtime!.memoryBytes('sleeper')];
+      const resumedIn = await timed(() => runtime!.gpuSleep!.resume('sleeper'));
+      const speed = (seconds: number) => `${seconds.toFixed(1)} s, ${(mib / 1024 / seconds).toFixed(1)} GiB/s`;
+      measured(
+        `a checkpoint of ${(mib / 1024).toFixed(1)} GiB: ${speed(suspendedIn)}; its restore: ${speed(resumedIn)}`,
+      );
+      measured(
+        `the GPU's memory in use: ${awake} MiB awake, ${asleep} MiB asleep; the worker's then: ${held / 2 ** 20} MiB`,
+      );
+      expect(asleep).toBeLessThanOrEqual(awake - mib);
+      expect(held).toBeGreaterThan(mib * 2 ** 20); // what --frozen-memory counts
       await until('its memory is back', async () => usedMib(gpu!) >= awake - 64);
       for await (const { wrote } of saidBy('sleeper')) if (wrote !== undefined) break;
     },
+    180_000,
   );
 });
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const from = performance.now();
+  await work();
+  return (performance.now() - from) / 1000;
+}

@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from '../e2e/api.ts';
 import { EVERYTHING, MINIMUM, renderText, withValues } from '../helm/chart.ts';
 import { findHelm, type HelmPrograms } from '../helm/helm-programs.ts';
-import { PublicHub } from '../public-hub.ts';
+import { ModelHub } from '../model-hub.ts';
 import { Cluster, describeOnCluster } from './cluster.ts';
 import { ClusterShell } from './cluster-shell.ts';
 import { DatabaseDoor } from './database-door.ts';
@@ -34,7 +34,7 @@ describeOnCluster('the packed chart on a cluster', () => {
   let shell: ClusterShell;
   let database: TestDatabase;
   let door: DatabaseDoor;
-  let hub: PublicHub;
+  let hub: ModelHub;
   let removeImage: (() => Promise<void>) | undefined;
   beforeAll(async () => {
     programs = await findHelm();
@@ -51,7 +51,7 @@ describeOnCluster('the packed chart on a cluster', () => {
     }
     database = await createTestDatabase();
     door = await DatabaseDoor.open(database.url, cluster.hostAddress);
-    hub = await PublicHub.start(cluster.hostAddress);
+    hub = await ModelHub.start([], cluster.hostAddress);
     hub.models.set('org/name', { files: { 'config.json': Buffer.from('{}'), 'a.bin': Buffer.alloc(1_000_000, 1) } });
   }, LIMIT_MS);
   afterAll(async () => {
@@ -147,7 +147,7 @@ describeOnCluster('the packed chart on a cluster', () => {
         expect(job).toMatchObject({ status: 'COMPLETED', output: 'modelled' });
         const [pod] = await workloads();
         expect(pod!.status.initContainerStatuses[0].state.terminated).toMatchObject({ exitCode: 0 });
-        expect([...hub.sent.values()].reduce((sum, bytes) => sum + bytes, 0)).toBe(1_000_002);
+        expect(hub.sentBytes).toBe(1_000_002);
         await api.delete(endpointId);
         await until('its worker is gone', async () => (await workloads()).length === 0, 120_000);
       });

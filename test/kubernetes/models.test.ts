@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { type Api, until } from '../e2e/api.ts';
-import { PublicHub } from '../public-hub.ts';
+import { ModelHub } from '../model-hub.ts';
 import { Cluster, describeOnCluster, describeOnOwnCluster } from './cluster.ts';
 import { placeOnCluster } from './place.ts';
 import { makePodyardImage } from './podyard-image.ts';
@@ -42,11 +42,11 @@ const LOOKS = JSON.stringify({
 });
 
 describeOnCluster('models on a cluster', () => {
-  let hub: PublicHub;
+  let hub: ModelHub;
   let removeImage: (() => Promise<void>) | undefined;
   let image = 'podyard/server:test';
   beforeAll(async () => {
-    hub = await PublicHub.start();
+    hub = await ModelHub.start();
     hub.models.set('org/name', { files: { 'config.json': Buffer.from('{"a":1}'), 'model.safetensors': WEIGHTS } });
     const cluster = await Cluster.use();
     if (!cluster.isOwn) return;
@@ -117,7 +117,7 @@ describeOnCluster('models on a cluster', () => {
         await scale(api, id, 2);
         const found = await seen(api, id, 2);
         for (const { worker: _, ...what } of found) expect(what).toEqual({ ...expected(), volume: 'done' });
-        expect([...hub.sent.values()].reduce((sum, bytes) => sum + bytes, 0)).toBe(WEIGHTS.length + 7);
+        expect(hub.sentBytes).toBe(WEIGHTS.length + 7);
 
         const [installation] = readdirSync(folder);
         const store = join(folder, installation!);
@@ -173,7 +173,7 @@ describeOnCluster('models on a cluster', () => {
           expect(what).toMatchObject(expected());
           expect((await life.pod(worker)).spec.volumes).toContainEqual({ name: 'models', emptyDir: {} });
         }
-        expect([...hub.sent.values()].reduce((sum, bytes) => sum + bytes, 0)).toBe(WEIGHTS.length + 7);
+        expect(hub.sentBytes).toBe(WEIGHTS.length + 7);
         await api.delete(id);
       },
       LIMIT_MS,

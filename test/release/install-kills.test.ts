@@ -185,6 +185,16 @@ test('an upgrade that was killed between the data of the new version and that of
   expect(await jobsOf(machine)).toEqual(['one', 'two']);
 });
 
+test('an installation whose upgrade was killed is removed, and its data stays', async () => {
+  const machine = await installed();
+  const mark = 'echo "proving 0.2.0 0.3.0 none" >/opt/podyard/.upgrade';
+  expect(await machine.sh(mark)).toMatchObject({ code: 0 });
+  const { output } = await install(machine, '0.2.0', ['--uninstall']);
+  expect(output).toContain('Podyard is removed; its data is in /var/lib/podyard');
+  expect(machine.has('/opt/podyard/.upgrade')).toBe(false);
+  expect(await jobsOf(machine)).toEqual(['one', 'two']);
+});
+
 test('an upgrade that fails keeps its data beside what another of the same second has kept', async () => {
   const machine = await installed();
   const takeNames = `for later in 0 1 2 3; do

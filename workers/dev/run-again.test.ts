@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { findProcesses } from '../../test/find-processes.ts';
 
 const RUN_AGAIN = new URL('./run-again.js', import.meta.url).pathname;
@@ -12,6 +14,8 @@ let folder: string;
 let child: ChildProcess | undefined;
 let printed = '';
 let command: string[];
+/** Beside that of the test. */
+let env: Record<string, string> = {};
 beforeEach(async () => {
   command = [process.execPath, 'main.mjs'];
   folder = await mkdtemp(join(tmpdir(), 'podyard-dev-'));
@@ -28,6 +32,7 @@ afterEach(async () => {
 /** Runs `command`, which prints; resolves once it has printed `text`. */
 async function run(text: string, ...options: string[]): Promise<void> {
   child = spawn(process.execPath, [RUN_AGAIN, folder, ...options, '--', ...command], {
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (printed += chunk));
@@ -134,6 +139,31 @@ test('a spare that has ended is replaced by the next save, and none outlives a k
   await vi.waitUntil(() => spares().length === 0, { timeout: 8_000 });
 });
 
+test.each([[[]], [['--in-turn']]])(
+  'the last of many saves runs at once, whenever they come: %j',
+  async (options: string[]) => {
+    await write('main.mjs', program('save 0,', 40));
+    await run('save 0, runs', ...options);
+    for (let save = 1; save <= 60; save++) {
+      await write('main.mjs', program(`save ${save},`, 40));
+      if (save % 10 === 0) {
+        const savedAt = performance.now();
+        await says(`save ${save}, runs`);
+        expect(performance.now() - savedAt).toBeLessThan(2_000);
+      } else await new Promise((resolve) => setTimeout(resolve, (save * 17) % 90)); // before, in and after the restart that the one before has begun
+    }
+    expect(printed.lastIndexOf(' runs')).toBe(printed.indexOf('save 60, runs') + 'save 60,'.length);
+  },
+);
+
+test('files that change without a pause do not put the new code off', async () => {
+  await write('main.mjs', program('one'));
+  await run('one runs');
+  await write('main.mjs', program('two'));
+  const timer = setInterval(() => write('state.json', String(performance.now())), 5);
+  await says('two runs').finally(() => clearInterval(timer));
+});
+
 test('what is no code, or was written by others, restarts nothing', async () => {
   await write('main.mjs', program('one'));
   await run('one runs');
@@ -155,6 +185,77 @@ test('a program that fails says how, and runs again after the next change', asyn
   expect(count('it runs again')).toBe(1);
 });
 
+describe('a program that ends by itself while it has a job', () => {
+  let pings: URLSearchParams[];
+  let jobs: string[];
+  let server: Server;
+  beforeEach(async () => {
+    [pings, jobs] = [[], []];
+    server = createServer(({ url, headers }, res) => {
+      expect(headers.authorization).toBe('token');
+      pings.push(new URL(url!, 'http://server').searchParams);
+      res.end(JSON.stringify({ jobs }));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    env = { RUNPOD_WEBHOOK_PING: `http://127.0.0.1:${port}/ping?gpu=cpu`, RUNPOD_AI_API_KEY: 'token' };
+  });
+  afterEach(() => {
+    env = {};
+    server.close();
+  });
+
+  test.each([
+    ['process.exit(3)', 'exit code 3'],
+    ["process.kill(process.pid, 'SIGSEGV')", 'SIGSEGV'],
+  ])('after %s tells how and what it printed last, and runs again', async (end, how) => {
+    jobs = ['one'];
+    await write(
+      'main.mjs',
+      `process.stderr.write('x'.repeat(9000) + '\\n' + 'the last words'); setTimeout(() => ${end}, 50);`,
+    );
+    await run(`(${how}), and with it its job: it runs again`);
+    expect(printed).toMatch(/the last words\n! The program ended after 0\.\d s/);
+    await vi.waitUntil(() => pings.length > 1, { timeout: 8_000 });
+    const [ping] = pings;
+    expect(Object.fromEntries(ping!)).toMatchObject({
+      status: 'ended',
+      reason: expect.stringMatching(`^The program ended after 0\\.\\d s \\(${how}\\)$`),
+      output: expect.stringMatching(/\nthe last words$/),
+      since: expect.stringMatching(/^\d{2,3}$/),
+    });
+    expect(ping!.has('until')).toBe(false);
+  });
+
+  test('Node.js without memory says so in its last words, and its own stack is left out', async () => {
+    jobs = ['one'];
+    command = [process.execPath, '--max-old-space-size=20', 'main.mjs'];
+    await write('main.mjs', "for (const all = []; ; ) all.push(new Array(1e5).fill('x'));");
+    await run('(SIGABRT), and with it its job: it runs again');
+    expect(pings[0]!.get('output')).toMatch(/JavaScript heap out of memory\s*$/);
+  });
+
+  test('also when the new code runs already: only its own jobs are named, and nothing is started for them', async () => {
+    jobs = ['one', 'two'];
+    await write(
+      'main.mjs',
+      "process.on('SIGTERM', () => setTimeout(() => process.exit(7), 300)); console.log('old runs'); setInterval(() => {}, 1000);",
+    );
+    await run('old runs');
+    await write('main.mjs', program('new'));
+    await says('(exit code 7), and with it its 2 jobs\n');
+    expect(Number(pings[0]!.get('until'))).toBeGreaterThan(200);
+    expect(Number(pings[0]!.get('since'))).toBeGreaterThan(Number(pings[0]!.get('until')));
+    expect(count('new runs')).toBe(1);
+  });
+
+  test('one without a job waits for the next save', async () => {
+    await write('main.mjs', 'process.exit(3)');
+    await run('(exit code 3): it runs again when you save a file');
+    expect(pings).toHaveLength(1);
+  });
+});
+
 test('SIGTERM ends it once all programs have ended', async () => {
   await write('main.mjs', program('slow', 300));
   await run('slow runs');
@@ -165,6 +266,14 @@ test('SIGTERM ends it once all programs have ended', async () => {
   expect(code).toBe(0);
   expect(printed).toContain('slow ended');
   expect(printed).toContain('next ended');
+});
+
+test('SIGTERM also ends a program that never returns', async () => {
+  await write('main.mjs', "process.on('SIGTERM', () => {}); console.log('runs'); for (;;);");
+  await run('runs');
+  child!.kill('SIGTERM');
+  const [code] = await once(child!, 'exit');
+  expect(code).toBe(0);
 });
 
 test('it ends with the process that it belongs to', async () => {

@@ -8,7 +8,7 @@ import { sleepOrRestored } from './server-connection.ts';
  * Follows an event stream while the component is mounted and the page is visible; calls `onEvent` with the data of each
  * event. Returns whether the stream is open.
  */
-export function useEvents(path: string, onEvent: (data: string) => void): boolean {
+function useEvents(path: string, onEvent: (data: string) => void): boolean {
   const [isOpen, setOpen] = useState(false);
   const isVisible = useDocumentVisibility() === 'visible';
   const handler = useRef(onEvent);

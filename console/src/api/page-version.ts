@@ -37,7 +37,7 @@ export function dismissOffer(): void {
 }
 
 /** Compares this page's build with the server's, and reloads a stale page once or offers to. */
-export async function checkVersion(): Promise<'nothing' | 'reload' | 'offer'> {
+async function checkVersion(): Promise<'nothing' | 'reload' | 'offer'> {
   checkedAtMs = performance.now();
   const served = await servedBuild();
   const action = decideStale({

@@ -10,6 +10,7 @@ import { changesOf } from '../ui/forms/changes.ts';
 import { type Fields, recordOptions } from '../ui/forms/fields.ts';
 import { FormButton } from '../ui/forms/form-button.tsx';
 import { type Column, RecordPage } from '../ui/tables/record-page.tsx';
+import { formatNumber } from '../ui/text/format.ts';
 import { enumLabel } from '../ui/text/labels.ts';
 import { RecordName } from '../ui/text/record-name.tsx';
 
@@ -23,7 +24,7 @@ const VOLUME_FIELDS: Fields<{ name: string; size: number }> = {
 };
 const COLUMNS: Column<Volume>[] = [
   { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
-  { title: 'Size', render: ({ size }) => <span className="figure">{size} GB</span> },
+  { title: 'Size', isNumber: true, render: ({ size }) => `${formatNumber(size)} GB` },
   { title: 'Data center', render: ({ dataCenter }) => dataCenter },
   { title: 'Tier', isWide: true, render: ({ type }) => enumLabel(type) },
   { title: 'Actions', width: '190px', render: (volume) => <Actions volume={volume} /> },

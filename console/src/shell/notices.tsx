@@ -7,7 +7,7 @@ import { api, unwrap } from '../api/client.ts';
 import { dismissOffer, useOfferedReload } from '../api/page-version.ts';
 import { BASE_URL, connection, useReach } from '../api/server-connection.ts';
 import { type Budget, budgetName, budgetUse, mostUrgent, renewalDay } from '../pages/billing/budget-values.ts';
-import { formatDuration, formatUsd } from '../ui/text/format.ts';
+import { formatDuration, formatPercent, formatUsd } from '../ui/text/format.ts';
 import { clock } from '../ui/text/ticking-clock.ts';
 import { visibleText } from '../ui/text/visible-text.ts';
 
@@ -80,13 +80,7 @@ function VersionNotice() {
 }
 
 /** A banner above every page. */
-export function Notice(props: {
-  color: string;
-  icon: ReactNode;
-  title: string;
-  action: ReactNode;
-  children: ReactNode;
-}) {
+function Notice(props: { color: string; icon: ReactNode; title: string; action: ReactNode; children: ReactNode }) {
   return (
     <Group className="notice" data-color={props.color} gap="sm" justify="space-between">
       <Group gap="sm" wrap="nowrap" flex={1} miw="min(15rem, 100%)">
@@ -149,5 +143,5 @@ function titleOf(budget: Budget): string {
   const of = budget.endpointId === null ? 'The monthly budget' : `The monthly budget of ${budgetName(budget)}`;
   const amount = formatUsd(Number(budget.amount));
   if (budget.isStopped) return `${of}, ${amount}, is used up.`;
-  return `${of}, ${amount}, is used to ${budgetUse(budget).percent.toFixed(0)} %.`;
+  return `${of}, ${amount}, is used to ${formatPercent(budgetUse(budget).percent)}.`;
 }

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Center, Code, Divider, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { Alert, Anchor, Button, Code, Divider, PasswordInput, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { messageOf } from '../api/api-error.ts';
@@ -11,7 +11,7 @@ import {
   signInByProxy,
   signInWithKey,
 } from '../api/sign-in-calls.ts';
-import { Logo } from '../ui/logo.tsx';
+import { CardPage } from '../ui/card-page.tsx';
 import { visibleText } from '../ui/text/visible-text.ts';
 import { LocalSignIn } from './local-sign-in.tsx';
 
@@ -36,69 +36,61 @@ export function SignIn() {
   }
 
   return (
-    <Center component="main" mih="100vh" p="md">
-      <Paper withBorder p="xl" w="100%" maw={420}>
-        <Stack>
-          <Logo size={34} />
-          <Title order={1} size="h2">
-            Sign in to Podyard
-          </Title>
-          {message && (
-            <Alert color="red" role="alert">
-              {message}
-            </Alert>
-          )}
-          {isKnown && (
-            <>
-              {others > 0 && (
-                <Stack gap="xs" className="providers">
-                  {proxy && (
-                    <Button
-                      variant={others > 1 ? 'default' : 'filled'}
-                      loading={byProxy.isPending}
-                      onClick={() => byProxy.mutate()}
-                    >
-                      Sign in with {visibleText(proxy.title)}
-                    </Button>
-                  )}
-                  <Providers providers={providers} variant={others > 1 ? 'default' : 'filled'} />
-                </Stack>
-              )}
-              {others > 0 && hasPasswords && <Divider label="or with a password" />}
-              {hasPasswords && <LocalSignIn hasPasskeys={hasPasskeys} />}
-              {isKeyLast && <Divider label="or with an API key" />}
-              <Stack component="form" onSubmit={submit}>
-                <Text c="dimmed" size="sm">
-                  Use the API key that the server printed when it first started, or create one with{' '}
-                  <Code style={{ whiteSpace: 'nowrap' }}>podyard keys create</Code>.
-                </Text>
-                <PasswordInput
-                  label="API key"
-                  placeholder="pyk_…"
-                  value={key}
-                  onChange={(event) => setKey(event.currentTarget.value)}
-                  autoComplete="off"
-                  autoFocus={!hasPasswords}
-                  required
-                  withAsterisk={false}
-                />
+    <CardPage title="Sign in to Podyard">
+      {message && (
+        <Alert color="red" role="alert">
+          {message}
+        </Alert>
+      )}
+      {isKnown && (
+        <>
+          {others > 0 && (
+            <Stack gap="xs" className="providers">
+              {proxy && (
                 <Button
-                  type="submit"
-                  variant={isKeyLast ? 'default' : 'filled'}
-                  loading={byKey.isPending}
-                  disabled={key.trim() === ''}
+                  variant={others > 1 ? 'default' : 'filled'}
+                  loading={byProxy.isPending}
+                  onClick={() => byProxy.mutate()}
                 >
-                  {hasPasswords ? 'Sign in with the key' : 'Sign in'}
+                  Sign in with {visibleText(proxy.title)}
                 </Button>
-              </Stack>
-            </>
+              )}
+              <Providers providers={providers} variant={others > 1 ? 'default' : 'filled'} />
+            </Stack>
           )}
-          <Anchor href={`${BASE_URL}/docs/`} size="sm">
-            Documentation
-          </Anchor>
-        </Stack>
-      </Paper>
-    </Center>
+          {others > 0 && hasPasswords && <Divider label="or with a password" />}
+          {hasPasswords && <LocalSignIn hasPasskeys={hasPasskeys} />}
+          {isKeyLast && <Divider label="or with an API key" />}
+          <Stack component="form" onSubmit={submit}>
+            <Text c="dimmed" size="sm">
+              Use the API key that the server printed when it first started, or create one with{' '}
+              <Code style={{ whiteSpace: 'nowrap' }}>podyard keys create</Code>.
+            </Text>
+            <PasswordInput
+              label="API key"
+              placeholder="pyk_…"
+              value={key}
+              onChange={(event) => setKey(event.currentTarget.value)}
+              autoComplete="off"
+              autoFocus={!hasPasswords}
+              required
+              withAsterisk={false}
+            />
+            <Button
+              type="submit"
+              variant={isKeyLast ? 'default' : 'filled'}
+              loading={byKey.isPending}
+              disabled={key.trim() === ''}
+            >
+              {hasPasswords ? 'Sign in with the key' : 'Sign in'}
+            </Button>
+          </Stack>
+        </>
+      )}
+      <Anchor href={`${BASE_URL}/docs/`} size="sm">
+        Documentation
+      </Anchor>
+    </CardPage>
   );
 }
 

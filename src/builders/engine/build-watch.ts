@@ -10,6 +10,8 @@ export interface Watched extends BuildDisk {
   /** Marks the steps (step-groups.ts). */
   host: string;
   limits: BuildLimits;
+  /** Of the build among those that run. */
+  place: number;
   /** Ends the build. */
   end(why: Failure): void;
 }
@@ -22,7 +24,7 @@ export function watchBuild(watched: Watched): () => Promise<void> {
   const timer = setInterval(() => {
     look = look.then(async () => {
       if (isOver) return;
-      for (const group of await finder.find()) await group.bound(watched.limits);
+      for (const group of await finder.find()) await group.bound(watched.limits, watched.place);
       const why = await findDiskFault(watched);
       if (why !== null) watched.end(why);
     });

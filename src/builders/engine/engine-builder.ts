@@ -74,8 +74,8 @@ class EngineBuilder implements Builder {
   readonly #bases: PinnedBases;
   /** Where the engine keeps images. Asked once: it takes an engine longer than most questions. */
   #folder: string | undefined;
-  /** The hosts that mark the steps of the builds that run. */
-  readonly #running = new Set<string>();
+  /** The places of the builds that run. */
+  readonly #running = new Set<number>();
   /** The names that are being removed. An engine that has begun to remove an image with its last name overlooks one that a build gives it meanwhile. */
   #untagging: Promise<unknown> = Promise.resolve();
 
@@ -202,10 +202,12 @@ class EngineBuilder implements Builder {
       name: "The disk of the engine's machine",
       reserveBytes: this.#reserveBytes,
     };
-    const watched = { ...disk, host, limits: plan.limits, end };
-    const full = await findDiskFault(watched);
+    const full = await findDiskFault(disk);
     if (full !== null) throw full;
-    this.#running.add(host);
+    let place = 0;
+    while (this.#running.has(place)) place += 1;
+    this.#running.add(place);
+    const watched = { ...disk, host, limits: plan.limits, place, end };
     const stopWatching = watchBuild(watched);
     try {
       return await this.#send(plan, builds);
@@ -214,7 +216,7 @@ class EngineBuilder implements Builder {
       throw error;
     } finally {
       await stopWatching();
-      this.#running.delete(host);
+      this.#running.delete(place);
     }
   }
 

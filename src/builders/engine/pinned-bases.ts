@@ -49,6 +49,8 @@ export class PinnedBases {
   readonly #repository: string;
   /** By name, how many builds use it. */
   readonly #used = new Map<string, number>();
+  /** Those that could not be removed: the engine was away. */
+  readonly #left = new Set<string>();
 
   /** By id, which is the hash of the image's configuration. */
   readonly #triggers = new BoundedMap<string, readonly string[]>(MAX_KNOWN);
@@ -62,6 +64,7 @@ export class PinnedBases {
   /** Returns a Dockerfile with the same lines, whose images are fixed. Throws `unprocessable` for one that it may not begin with. */
   async pin({ dockerfile, text, bases, request, steps, signal }: PinnedOptions): Promise<PinnedDockerfile> {
     const { builds, platform } = await this.#engine.kind();
+    for (const name of this.#left) if (!this.#used.has(name)) await this.#forget(name);
     const lines = text.split('\n');
     const shown = new Map<string, string>();
     const held: string[] = [];
@@ -144,7 +147,15 @@ export class PinnedBases {
     const others = (this.#used.get(name) ?? 1) - 1;
     if (others > 0) return void this.#used.set(name, others);
     this.#used.delete(name);
-    await this.#remove(name);
+    await this.#forget(name);
+  }
+
+  async #forget(name: string): Promise<void> {
+    this.#left.add(name);
+    await this.#remove(name).then(
+      () => this.#left.delete(name),
+      () => {},
+    );
   }
 
   /** Removes a name. The image stays if it has another one, or something uses it. */

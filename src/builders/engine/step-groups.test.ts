@@ -30,7 +30,7 @@ test('the group of a build’s step is limited, in version 2 of control groups',
   for (const file of ['pids.max', 'memory.max', 'cpu.max']) add(`sys/fs/cgroup/docker/buildkit/one/${file}`, 'max');
   const groups = await new StepFinder(HOST, root).find();
   expect(groups).toHaveLength(1);
-  expect(await groups[0]!.bound(LIMITS)).toBe(true);
+  expect(await groups[0]!.bound(LIMITS, 0)).toBe(true);
   const files = ['pids.max', 'memory.max', 'cpu.max'].map((file) => read(`docker/buildkit/one/${file}`));
   expect(files).toEqual(['4096', '1000000000', '150000 100000']);
 });
@@ -41,9 +41,25 @@ test('and in version 1, where each controller has its own', async () => {
   add('sys/fs/cgroup/memory/b/one/memory.limit_in_bytes', '-1');
   add('sys/fs/cgroup/cpu/b/one/cpu.cfs_quota_us', '-1');
   const [group] = await new StepFinder(HOST, root).find();
-  expect(await group!.bound(LIMITS)).toBe(true);
+  expect(await group!.bound(LIMITS, 0)).toBe(true);
   expect(read('memory/b/one/memory.limit_in_bytes')).toBe('1000000000');
   expect(read('cpu/b/one/cpu.cfs_quota_us')).toBe('150000');
+});
+
+test.each([
+  ['0-7', 0, '7,6'],
+  ['0-7', 1, '5,4'],
+  ['0-2', 1, '0,2'], // the last one, and around
+  ['0-1', 0, null], // it may use both
+])('of the CPUs %s the build in place %i gets %s, next to each other’s', async (cpus, place, own) => {
+  addProcess(7, HOST, '0::/b/one\n');
+  addProcess(8, HOST, '3:cpuset:/b/two\n0::/\n');
+  add('sys/fs/cgroup/b/one/cpuset.cpus.effective', `${cpus}\n`);
+  add('sys/fs/cgroup/b/one/cpuset.cpus', '\n');
+  add('sys/fs/cgroup/cpuset/b/two/cpuset.cpus', cpus.padEnd(3));
+  for (const group of await new StepFinder(HOST, root).find()) await group.bound(LIMITS, place);
+  expect(read('b/one/cpuset.cpus').trim()).toBe(own ?? '');
+  expect(read('cpuset/b/two/cpuset.cpus').trim()).toBe(own ?? cpus);
 });
 
 test('processes of other builds, of nobody’s build and of Podyard’s own group are left alone', async () => {
@@ -58,7 +74,7 @@ test('what may not be written is said, and the root of the groups is never limit
   addProcess(7, HOST, '0::/\n');
   add('sys/fs/cgroup/pids.max', 'max');
   const [group] = await new StepFinder(HOST, root).find();
-  expect(await group!.bound(LIMITS)).toBe(false);
+  expect(await group!.bound(LIMITS, 0)).toBe(false);
   expect(read('pids.max')).toBe('max');
 });
 

@@ -3,7 +3,7 @@
  * with a step after the build was cancelled. Where the engine is on this machine, and this process may, both are made good here:
  * each step has a variable that names its build (STEP_VARIABLE), by which its processes are found.
  */
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BuildLimits } from '../builder.ts';
@@ -30,9 +30,9 @@ export function stepHost(installation: string, buildId?: string): string {
 type Bound = [controller: string, version1: string, version2: string, value: string | number];
 
 export interface StepGroup {
-  /** Limits what its programs use together. False if that is not possible. */
-  bound(limits: BuildLimits): Promise<boolean>;
-  /** Ends all its programs. */
+  /** Limits what its programs use together. False if that is not possible. `place`: of the build among those that run. */
+  bound(limits: BuildLimits, place: number): Promise<boolean>;
+  /** Ends all its programs, and removes it. */
   kill(): Promise<void>;
 }
 
@@ -82,7 +82,8 @@ class CgroupOfStep implements StepGroup {
     }
   }
 
-  async bound({ memoryBytes, cpus }: BuildLimits): Promise<boolean> {
+  async bound({ memoryBytes, cpus }: BuildLimits, place: number): Promise<boolean> {
+    await this.#keepTo(Math.ceil(cpus), place);
     const quota = Math.round(cpus * CPU_PERIOD_US);
     const bounds: Bound[] = [
       ['pids', 'pids.max', 'pids.max', MAX_PROCESSES],
@@ -93,11 +94,25 @@ class CgroupOfStep implements StepGroup {
     return done.every((one) => one);
   }
 
+  /**
+   * Keeps it to so many CPUs, next to those of the build in the place before. A quota alone is spent on all CPUs at once: for that part of
+   * each period nobody finds a free one (docs/decisions/0161-builds-beside-jobs.md).
+   */
+  async #keepTo(count: number, place: number): Promise<void> {
+    const folder = this.#folderOf('cpuset');
+    if (folder === null) return;
+    const file = this.#paths.has('cpuset') ? 'cpuset.cpus' : 'cpuset.cpus.effective';
+    const cpus = cpusIn(await readFile(join(folder, file), 'utf8').catch(() => ''));
+    if (cpus.length <= count) return; // it keeps to them already, or the machine has no more
+    const own = Array.from({ length: count }, (_, i) => cpus.at(-1 - ((place * count + i) % cpus.length))!);
+    await this.#write(['cpuset', 'cpuset.cpus', 'cpuset.cpus', own.join(',')]);
+  }
+
   async kill(): Promise<void> {
     await this.#write(['pids', 'pids.max', 'pids.max', 0]); // else one that forks could stay ahead
     for (let left = KILLS; left > 0; left--) {
       const pids = await this.#pids();
-      if (pids.length === 0) return;
+      if (pids.length === 0) return this.#remove();
       for (const pid of pids) {
         try {
           process.kill(pid, 'SIGKILL');
@@ -106,6 +121,14 @@ class CgroupOfStep implements StepGroup {
         }
       }
       await sleep(KILL_PAUSE_MS);
+    }
+  }
+
+  /** An engine that was killed leaves them; one that runs has removed them, or will. */
+  async #remove(): Promise<void> {
+    for (const controller of this.#paths.keys()) {
+      const folder = this.#folderOf(controller);
+      if (folder !== null) await rmdir(folder).catch(() => {});
     }
   }
 
@@ -131,6 +154,13 @@ class CgroupOfStep implements StepGroup {
     const isVersion1 = this.#paths.has(controller);
     const path = this.#paths.get(isVersion1 ? controller : '') ?? '/';
     if (path === '/' || path.includes('..')) return null;
-    return join(this.#root, isVersion1 ? controller : '', path);
+    return join(this.#root, isVersion1 ? controller.replace('name=', '') : '', path);
   }
+}
+
+/** Returns the numbers in a list such as `0-3,8`. */
+function cpusIn(list: string): number[] {
+  return [...list.matchAll(/(\d+)(?:-(\d+))?/g)].flatMap(([, first, last = first]) =>
+    Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i),
+  );
 }

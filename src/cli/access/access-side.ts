@@ -7,7 +7,7 @@ import type { Schemas } from '../shared/api-types.ts';
 
 export type User = Schemas['UserAccount'];
 
-/** Whose keys are meant. */
+/** The owner of keys. */
 export interface KeyOwner {
   userId: string;
   name: string;
@@ -33,14 +33,14 @@ export interface NewKeyBody {
 /** Kinds of records that a key can be restricted to one of. */
 export type ScopedKind = 'endpoints' | 'pods' | 'templates' | 'volumes' | 'registries';
 
-/** The user whose limits are meant; null: users without limits of their own. */
+/** A user's id; null: the defaults of users without limits of their own. */
 type OfUser = string | null;
 
 export interface AccessSide {
   listUsers(): Promise<User[]>;
   /** By name or id. Throws a sentence if there is none. */
   findUser(nameOrId: string): Promise<User>;
-  /** Whose keys are meant when nobody is named: on a server, the owner of the key in use. */
+  /** Returns the default owner of keys: on a server, the owner of the key in use. */
   findOwnUser(): Promise<KeyOwner>;
   createUser(body: NewUserBody): Promise<Schemas['CreatedUser']>;
   updateUser(id: string, changes: Schemas['UpdateUserRequest']): Promise<User>;

@@ -27,7 +27,7 @@ export interface CliKey {
 /** How long a person has to sign in and approve. */
 const WAIT_MS = 10 * 60_000;
 
-/** True in a shell of another machine, whose browser would open where nobody sees it. */
+/** True in a remote shell, where a browser would open on the wrong machine. */
 export function isRemoteShell(env: Terminal['env']): boolean {
   return Boolean(env.SSH_CONNECTION) && !env.DISPLAY && !env.WAYLAND_DISPLAY;
 }

@@ -1,6 +1,7 @@
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../core/files/make-folder.ts';
 import { didYouMean } from '../../core/text/closest.ts';
 import { trimSlashes } from '../../core/text/trim-slashes.ts';
 import { UsageError } from '../../core/usage-error.ts';
@@ -99,7 +100,7 @@ export async function removeContext(terminal: Terminal, name: string): Promise<v
 /** Writes the file for its owner alone, since it holds keys. */
 async function writeContexts(terminal: Terminal, file: ContextsFile): Promise<void> {
   const path = contextsPath(terminal);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path), 0o700);
   const temporary = `${path}.${process.pid}`;
   await writeFile(temporary, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
   await chmod(temporary, 0o600);

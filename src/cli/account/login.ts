@@ -11,7 +11,7 @@ import { jsonText } from '../terminal/terminal-text.ts';
 import { readContexts, removeContext, requireContext, saveContext } from './contexts.ts';
 import { openInBrowser } from './open-in-browser.ts';
 
-/** How to sign in. Without either, a browser of this machine is opened, unless there is nobody at a terminal. */
+/** How to sign in. By default in a browser of this machine, or with a key where there is no terminal. */
 export interface LoginOptions {
   url: string;
   /** Name of the context. */

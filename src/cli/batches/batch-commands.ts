@@ -2,18 +2,9 @@ import type { Command } from 'commander';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 import { addCommon, type Common, connect, onEndpoint, records } from '../shared/command-shape.ts';
 import { wholeNumber } from '../shared/options.ts';
+import type { SubmitOptions } from './submit-batch.ts';
 
 const batches = () => import('./batches.ts');
-
-interface SubmitOptions extends Common {
-  endpoint: string;
-  name?: string;
-  webhook?: string;
-  order: boolean;
-  batch?: string;
-  finalize: boolean;
-  wait?: boolean;
-}
 
 export function addBatches(program: Command, pieces: CliPieces): void {
   const batch = program.command('batch').description('run many requests when no interactive job waits');
@@ -27,7 +18,7 @@ export function addBatches(program: Command, pieces: CliPieces): void {
     .option('--batch <id>', 'continue the upload to this batch, a draft, by id or name')
     .option('--no-finalize', 'leave it a draft: do not run it yet')
     .option('--wait', 'wait for its end; exits with 7 unless it is COMPLETED')
-    .action(async (file: string, options: SubmitOptions) => {
+    .action(async (file: string, options: Common & SubmitOptions & { endpoint: string }) => {
       const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
       const { id } = await findRecord(client, RECORDS.endpoints, options.endpoint);
       const { batch } = options;

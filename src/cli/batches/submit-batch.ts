@@ -14,7 +14,7 @@ const CALL_BYTES = 4 * 2 ** 20;
 const MAX_TRIES = 6;
 const PAUSE_MS = 1_000;
 
-interface SubmitOptions {
+export interface SubmitOptions {
   name?: string;
   webhook?: string;
   order: boolean;

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await cli.close();
-  await hub.stop();
+  await hub.close();
   await rm(folder, { recursive: true });
 });
 beforeEach(() => {

@@ -1,5 +1,6 @@
-import { lstat, mkdir, stat, writeFile } from 'node:fs/promises';
+import { lstat, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { makeFolder } from '../../core/files/make-folder.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { buildNameOf } from '../../domain/builds/build-image.ts';
 import { findTarget } from '../account/contexts.ts';
@@ -63,7 +64,7 @@ export async function writeFiles(
   files: readonly (readonly [path: string, content: string | Uint8Array])[],
 ): Promise<void> {
   for (const [path, content] of files) {
-    await mkdir(dirname(join(root, path)), { recursive: true });
+    await makeFolder(dirname(join(root, path)));
     await writeFile(join(root, path), content, { flag: 'wx' });
   }
 }

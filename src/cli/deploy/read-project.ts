@@ -18,7 +18,7 @@ export interface ProjectEndpoint extends Partial<Omit<Create, 'networkVolumes' |
   build?: ProjectBuild;
 }
 
-export interface ProjectBuild {
+interface ProjectBuild {
   dockerfile?: string;
   target?: string;
   args?: Record<string, string>;

@@ -66,8 +66,9 @@ async function upload(contents: Record<string, string>) {
   terminal.progress = (text) => void progress.push(text);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = new ApiClient({ url, key: 'a' }, terminal);
-  const note = () => {};
-  return { sent: await uploadFiles(client, root, entries, { terminal, note, print: note }), progress };
+  const notes: string[] = [];
+  const note = (text: string) => void notes.push(text);
+  return { sent: await uploadFiles(client, root, entries, { terminal, note, print: note }), progress, notes };
 }
 
 test('what is sent are the files that are missing', async () => {
@@ -84,6 +85,16 @@ test('at the limit of requests it waits as long as it is told, and goes on', asy
   const { sent, progress } = await upload({ a: 'one' });
   expect(sent).toEqual({ files: 1, bytes: 3 });
   expect(progress).toContain('the limit of requests is reached: uploading goes on in 0 s');
+});
+
+test('what the server waits for, as on a full disk, is said once, also where no progress is shown', async () => {
+  refusals = [
+    [503, {}],
+    [503, {}],
+  ];
+  const { sent, notes } = await upload({ a: 'one' });
+  expect(sent).toEqual({ files: 1, bytes: 3 });
+  expect(notes).toEqual(['! rate limit exceeded Uploading goes on if that ends within a minute.']);
 });
 
 test('a large file whose upload was cut goes on from where the server has it, and its bytes count as they leave', async () => {

@@ -5,16 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesText } from '../../core/text/bytes-text.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
 import { inPacks } from '../../domain/builds/packs.ts';
-import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
+import { AGAIN_MS, type ApiClient, ApiRefusal, AWAY_MS } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 /** As many as the server receives from one user at once. */
 const AT_ONCE = 4;
 const BYTES = { 'content-type': 'application/octet-stream' };
-/** Between two attempts after the connection was cut, and for how long they are made without getting further. */
-const AGAIN_MS = 1_000;
-const AWAY_MS = 60_000;
 
 interface SentFile {
   path: string;
@@ -27,8 +23,9 @@ export async function uploadFiles(
   client: ApiClient,
   root: string,
   entries: readonly FolderEntry[],
-  { terminal }: CommandOutput,
+  output: CommandOutput,
 ): Promise<{ files: number; bytes: number }> {
+  const { terminal } = output;
   const byDigest = new Map(entries.flatMap((entry) => ('digest' in entry ? [[entry.digest, entry] as const] : [])));
   const { missing, partial } = await askFor(client, [...byDigest.values()]);
   const there = new Map(partial.map((part) => [part.digest, part.bytes]));
@@ -44,7 +41,7 @@ export async function uploadFiles(
         const all = [...sent.values()].reduce((sum, one) => sum + one, 0);
         terminal.progress(`uploading ${bytesText(all)} of ${bytesText(bytes)}: ${pack.at(-1)!.path}`);
       };
-      await sendToEnd(client, root, { pack, start: there.get(pack[0]!.digest) ?? 0, report }, terminal);
+      await sendToEnd(client, root, { pack, start: there.get(pack[0]!.digest) ?? 0, report }, output);
       report(bytesOf(pack));
     }
   });
@@ -62,14 +59,15 @@ function askFor(client: ApiClient, files: readonly SentFile[]) {
 
 /**
  * Sends again while the limit of requests is reached, because a large folder may need more than a minute has, and when the connection
- * was cut: a large file from where the server has it.
+ * was cut: a large file from where the server has it. What the server waits for, such as room on its disk, is said once.
  */
 async function sendToEnd(
   client: ApiClient,
   root: string,
   { pack, start, report }: { pack: readonly SentFile[]; start: number; report: (packBytes: number) => void },
-  terminal: Terminal,
+  { terminal, note }: CommandOutput,
 ): Promise<void> {
+  let isSaid = false;
   let from: number | null = start;
   let best = start;
   let lostAt: number | null = null;
@@ -88,8 +86,11 @@ async function sendToEnd(
       }
       lostAt ??= performance.now();
       if (!isCut(error) || performance.now() - lostAt > AWAY_MS) throw error;
-      const why = error.status === 503 ? error.message : 'the connection was cut';
-      terminal.progress(`${why}: uploading goes on as soon as the server answers`);
+      if (error.status === 503 && !isSaid) {
+        isSaid = true;
+        note(`! ${error.message} Uploading goes on if that ends within a minute.`);
+      }
+      terminal.progress('uploading goes on as soon as the server answers');
       await sleep(AGAIN_MS, undefined, { signal: terminal.interrupted });
       from = null;
     }

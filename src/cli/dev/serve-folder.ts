@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { makeFolder } from '../../core/files/make-folder.ts';
 import { buildNameOf } from '../../domain/builds/build-image.ts';
 import { ApiClient, type Target } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
@@ -24,7 +25,7 @@ export async function serveFolder(path: string, options: DevOptions, pieces: Cli
   const { env } = pieces.terminal;
   const folder = await readDevFolder(resolve(path), options);
   const dataDir = dataDirOf(folder.path, env);
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makeFolder(dataDir, 0o700);
   const flags = { dataDir, port: String(options.port), host: '127.0.0.1', runtime: 'process' };
   await pieces.withServer(flags, async (target) => {
     await writeImage(dataDir, folder);

@@ -1,18 +1,18 @@
-import { existsSync } from 'node:fs';
-import { access, constants, mkdir } from 'node:fs/promises';
+import { lstat, mkdtemp, rmdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { DEFAULT_PATH } from '../../config/build-settings.ts';
 import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../core/errors.ts';
+import { makeFolder } from '../../core/files/make-folder.ts';
 import { readDisk } from '../../core/files/read-disk.ts';
+import { makeDataDir } from '../../db/make-data-dir.ts';
 import { useCatalog } from '../../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../../domain/catalog/read-catalog-file.ts';
 import type { Gpu, GpuSource } from '../../runtimes/gpus/gpu.ts';
 import type { CliOutput, DoctorOptions } from '../shared/cli-pieces.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
-import { checkBuilds } from './check-builds.ts';
 import { checkEgress, checkUsers } from './check-egress.ts';
 import { checkGit } from './check-git.ts';
 import { checkModels } from './check-models.ts';
@@ -225,10 +225,10 @@ async function checkDisk(config: Config): Promise<Finding> {
   const what = 'data';
   const folder = resolve(config.dataDir);
   try {
-    const isThere = existsSync(folder); // if it is a mounted volume, its parent says nothing about it
-    if (!isThere) await mkdir(dirname(folder), { recursive: true });
-    const place = isThere ? folder : dirname(folder);
-    await access(place, constants.W_OK);
+    const isThere = await lstat(folder).then(() => true, () => false); // biome-ignore format: one thing
+    const place = isThere ? folder : dirname(folder); // if it is a mounted volume, its parent says nothing about it
+    await (isThere ? makeDataDir(folder) : makeFolder(place));
+    await rmdir(await mkdtemp(join(place, '.podyard-doctor-'))); // root may write to /proc, but make nothing there
     const { freeBytes: free } = await readDisk(place);
     if (free >= MIN_FREE_GIB * 2 ** 30) return { what, verdict: 'ok', found: `${folder}, ${gib(free)} free` };
     return {
@@ -269,4 +269,31 @@ async function checkPort(config: Config): Promise<Finding> {
 
 function gib(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}
+
+const what = 'builds';
+
+/** Tries what would build and keep images for the nodes of a cluster. */
+async function checkBuilds(config: Config): Promise<Finding[]> {
+  const { engine: address, registry: wanted, atOnce } = config.builds;
+  if (atOnce === 0) return [];
+  if (address === null || wanted === null) {
+    const advice = 'To deploy folders, set PODYARD_BUILD_ENGINE and PODYARD_BUILD_REGISTRY (docs/guide/builds.md).';
+    return [{ what, verdict: 'note', found: 'none: images come from registries alone', advice }];
+  }
+  const [{ createPushingBuilder }, { Engine }, { readBuildEngine, readBuildRegistry }] = await Promise.all([
+    import('../../builders/pushed/pushing-builder.ts'),
+    import('../../engine/engine.ts'),
+    import('../../builders/pushed/read-places.ts'),
+  ]);
+  try {
+    const [place, registry] = await Promise.all([readBuildEngine(config), readBuildRegistry(config)]);
+    const engine = new Engine(place);
+    const builder = createPushingBuilder({ engine, registry: registry!, installation: '', isUsed: async () => false });
+    const hindrance = await builder.hindrance().finally(() => engine.close());
+    const found = hindrance ?? `an engine builds, and ${wanted.host}/${wanted.repository} answers`;
+    return [{ what, verdict: hindrance === null ? 'ok' : 'note', found }];
+  } catch (error) {
+    return [{ what, verdict: 'missing', found: messageOf(error) }];
+  }
 }

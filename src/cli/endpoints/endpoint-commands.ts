@@ -117,7 +117,7 @@ function addSettings(endpoints: Command, pieces: CliPieces): void {
     .option('--label <name=value...>', 'labels of its workers’ pods on Kubernetes')
     .option('--annotation <name=value...>', 'annotations of those pods')
     .option('--cpus-per-gpu <number>', 'CPUs of a worker for each of its GPUs')
-    .option('--memory-per-gpu <gb>', 'GB of memory, likewise')
+    .option('--memory-per-gpu <gb>', 'GB of memory of a worker for each of its GPUs')
     .option('--clear', 'remove all options before setting what else is given');
 }
 

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
-import { lstat, mkdir, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
+import { lstat, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { pack as createPack, type Pack } from 'tar-stream';
+import { makeFolder } from '../../core/files/make-folder.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
@@ -52,7 +53,7 @@ export async function copyHere(client: ApiClient, place: SessionPlace, from: str
   const exists = await stat(target).then((info) => info.isDirectory(), () => false); // biome-ignore format: one thing
   if (exists) throw new UsageError(`${target} is a folder that exists: remove it, or name another destination`);
   await refuseSpecial(target);
-  await mkdir(dirname(resolve(target)), { recursive: true });
+  await makeFolder(dirname(resolve(target)));
   const command = ['sh', '-c', SEND, 'podyard', from];
   const session = await run(client, place, { command, input: false }, output.terminal);
   const progress = new Progress(output);

@@ -53,7 +53,7 @@ function requestSession(client: ApiClient, place: SessionPlace, request: Session
   return client.call('post', '/v2/serverless/{id}/terminals', { path: { id }, body: { ...request, ...worker } });
 }
 
-/** A program that runs elsewhere. Streams that nobody reads pause it. */
+/** A program that runs elsewhere. Streams that are not read pause it. */
 export class RemoteSession {
   readonly output = new PassThrough();
   readonly errors = new PassThrough();

@@ -22,8 +22,8 @@ export async function withModels<T extends { id: string }>(
 async function readModels(client: ApiClient, id: string): Promise<EndpointModel[] | null> {
   const path = `/v2/serverless/${encodeURIComponent(id)}/models`;
   try {
-    const { models } = await client.json<{ models?: EndpointModel[] }>('GET', path);
-    return models ?? null;
+    const { models } = await client.json<{ models?: unknown }>('GET', path);
+    return Array.isArray(models) ? models.filter((model) => typeof model?.source === 'string') : null;
   } catch (error) {
     if (error instanceof ApiRefusal && (error.status === 404 || error.status === 405)) return null;
     throw error;

@@ -110,11 +110,19 @@ function planRecords<T extends Named, Here extends Named>(
 /** The other side may answer anything. */
 function wantOrSkip<T>(record: T, want: (record: T) => Wanted): Wanted {
   try {
-    return want(record);
+    const wanted = want(record);
+    checkReferences(wanted.body ?? {});
+    return wanted;
   } catch (error) {
     if (error instanceof TypeError) return { skip: 'it is not what REST v2 describes' };
     throw error;
   }
+}
+
+/** They are replaced while records are made, which one of another type must not end. */
+function checkReferences({ registry, networkVolumes = [] }: References): void {
+  const ids: unknown[] = [registry ?? '', ...networkVolumes.toSorted()]; // throws, too, for what is no list
+  if (ids.some((id) => typeof id !== 'string')) throw new TypeError('an id is text');
 }
 
 /** Plans records that are known by name only. */

@@ -39,7 +39,8 @@ export async function readSource(client: ApiClient): Promise<ImportSource> {
   const notes: string[] = [];
   const prefix = (await speaksBoth(client)) ? '/2026-08' : '';
   const path = (name: string) => `${prefix}/v2/${name}`;
-  const shown = await readList<SourceEndpoint>(client, path('serverless'), 'endpoints');
+  const listed = await readList<SourceEndpoint>(client, path('serverless'), 'endpoints');
+  const shown: SourceEndpoint[] = listed.map(({ models: _, ...endpoint }) => endpoint); // a list has none: they are read one by one
   const endpoints =
     prefix === ''
       ? shown
@@ -47,14 +48,14 @@ export async function readSource(client: ApiClient): Promise<ImportSource> {
   const templates = await readList<Schemas['Template']>(client, path('templates'), 'templates');
   const volumes = await readList<Schemas['NetworkVolume']>(client, path('network-volumes'), 'networkVolumes');
   const registries = await readList(client, path('registries'), 'registries');
-  const listed = await readList(client, path('account/secrets'), 'secrets').catch((error: unknown) => {
+  const named = await readList(client, path('account/secrets'), 'secrets').catch((error: unknown) => {
     if (!(error instanceof ApiRefusal) || error.status < 400 || error.status >= 500) throw error;
     notes.push('The other side lists no secrets: only those that endpoints and templates reference are known.');
     return [];
   });
   const referenced = [...endpoints, ...templates].flatMap(({ env }) => secretNamesIn(envOf(env)));
   const tokens = endpoints.flatMap(({ models = [] }) => models.flatMap(({ tokenSecret }) => tokenSecret ?? []));
-  const secrets = [...new Set([...listed.map(({ name }) => name), ...referenced, ...tokens])];
+  const secrets = [...new Set([...named.map(({ name }) => name), ...referenced, ...tokens])];
   const revision = shown.some((record) => revisionOf(record) === '2026-08') ? '2026-08' : '2026-07';
   return { revision, endpoints, templates, volumes, registries, secrets, notes };
 }

@@ -28,7 +28,7 @@ async function listen(listener: RequestListener): Promise<string> {
 }
 
 beforeAll(async () => {
-  hub = await ModelHub.start('org/model');
+  hub = await ModelHub.start(['org/model']);
   const capacity = { read: async () => ({ gpus: [], cpus: 8, memoryBytes: 2 ** 35 }) };
   [source, target] = await Promise.all([
     startRestApp({ capacity, hubUrl: hub.url }),
@@ -46,7 +46,7 @@ afterAll(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }
-  await Promise.all([source?.close(), target?.close(), hub?.stop()]);
+  await Promise.all([source?.close(), target?.close(), hub?.close()]);
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -369,6 +369,8 @@ test('endpoints with pools and types that this side has not, and records of anot
     { id: 'e1', name: 'some', ...shared, gpu },
     { id: 'e2', name: 'none', ...shared, gpu: { pools: ['TPU_9000'], count: 1 } },
     { id: 'e3', name: 'broken', ...shared, gpu: { pools: 'ADA_24' } },
+    { id: 'e5', name: 'volumes', ...shared, gpu: { pools: ['ADA_24'], count: 1 }, networkVolumes: 'v1' },
+    { id: 'e6', name: 'login', ...shared, gpu: { pools: ['ADA_24'], count: 1 }, registry: { id: 'r1' } },
     { id: 'e4', name: '\u001b[31mred\nline', ...shared, gpu: { pools: ['ADA_24'], count: 1 }, env: 7 },
   ];
   const odd = await listen((req, res) => {
@@ -383,11 +385,15 @@ test('endpoints with pools and types that this side has not, and records of anot
     res.writeHead(path in lists ? 200 : 404).end(JSON.stringify(lists[path] ?? {}));
   });
   const run = await podyard(['import', '--from', odd, '--yes']);
-  expect([run.status, run.err]).toEqual([1, expect.stringContaining('1 of 4 could not be made')]);
+  expect([run.status, run.err]).toEqual([1, expect.stringContaining('1 of 6 could not be made')]);
   const types = 'this side has no GPU pool TPU_9000 and no excluded GPU type NVIDIA Unheard';
   expect(run.out).toMatch(new RegExp(`^endpoint\\s+some\\s+created\\s+\\w+\\s+${types}$`, 'm'));
   expect(run.out).toMatch(/^endpoint\s+none\s+skipped\s+-\s+this side has no GPU pool TPU_9000$/m);
-  expect(run.out).toMatch(/^endpoint\s+broken\s+skipped\s+-\s+it is not what REST v2 describes$/m);
+  for (const name of ['broken', 'volumes', 'login']) {
+    expect(run.out).toMatch(
+      new RegExp(`^endpoint\\s+${name}\\s+skipped\\s+-\\s+it is not what REST v2 describes$`, 'm'),
+    );
+  }
   expect(run.out).toMatch(/^endpoint\s+red line\s+failed\s+-\s+Request validation failed/m);
   expect(run.out).not.toContain('\u001b');
   const { endpoints: made } = await here('/2026-08/v2/serverless');

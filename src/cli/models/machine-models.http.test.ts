@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await cli.close();
-  await hub.stop();
+  await hub.close();
 });
 
 test('an admin lists the stored models and frees one by its name', async () => {

@@ -15,12 +15,12 @@ beforeAll(async () => {
   const gpus = [{ pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterId: 'LOCAL-1', total: 8, free: 8 }];
   const capacity = { read: async () => ({ gpus, cpus: 64, memoryBytes: 2 ** 38 }) };
   cli = await startCliFixture({ hubUrl: hub.url, capacity });
-  hub.tokens.add('hf_good');
+  hub.tokens = new Set(['hf_good']);
   await cli.podyard(['secrets', 'create', 'hub'], { input: 'hf_good\n' });
 });
 afterAll(async () => {
   await cli.close();
-  await hub.stop();
+  await hub.close();
 });
 beforeEach(async () => {
   const files = { 'config.json': { size: 600 }, 'model.safetensors': { size: 5_000_000_000, lfs: true } };
@@ -65,9 +65,9 @@ test('models are set, shown and removed', async () => {
     gatedFor: ['hf_good'],
     revisions: { old: hub.commitOf('org/gated') },
   });
-  hub.requests.length = 0;
+  hub.asked.length = 0;
   await models('remove', name, 'hf:org/model');
-  expect(hub.requests).toEqual([]);
+  expect(hub.asked).toEqual([]);
   expect(await cli.json(['models', 'show', name])).toMatchObject([
     { name: 'org/gated', commit: expect.stringMatching(`^${gated}`) },
   ]);

@@ -194,7 +194,7 @@ const registries: RecordKind<Schemas['Registry']> = {
 
 export const RECORDS = { endpoints, pods, clusters, templates, secrets, volumes, registries };
 
-/** Records that everybody may list, and nobody changes through the API. */
+/** Read-only records that every user may list. */
 export interface Listing<Row> extends RecordTable<Row> {
   rows(client: ApiClient): Promise<readonly Row[]>;
 }

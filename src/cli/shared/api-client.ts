@@ -34,9 +34,9 @@ export class ApiRefusal extends Error {
 /** The response is not JSON: something else than Podyard answers. */
 export class NotJson extends SyntaxError {}
 
-/** Between two attempts to connect to a server that went away, and for how long they are made. */
-const AGAIN_MS = 500;
-const AWAY_MS = 60_000;
+/** Between two attempts to reach a server that went away, and for how long they are made without getting further. */
+export const AGAIN_MS = 500;
+export const AWAY_MS = 60_000;
 
 /** A client of the public API. Throws `ApiRefusal` for every unsuccessful response. */
 export class ApiClient {

@@ -57,7 +57,7 @@ export interface CliPieces extends CliOutput {
   prove(flags: Flags): Promise<void>;
   /** Copies the models of the worker that the environment names into the folder. */
   copyModels(folder: string): Promise<void>;
-  /** Serves the files of the network volume that is mounted there, until nobody has asked for a while. */
+  /** Serves the files of the network volume that is mounted there, until no request has come for a while. */
   serveFiles(folder: string, port: number): Promise<void>;
   /** Runs `work` with the database that the flags name, migrated. */
   withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>, more?: Env): Promise<T>;

@@ -170,7 +170,7 @@ export function addConfirm(command: Command): Command {
   return command.option('--yes', 'delete without asking; needed where there is no terminal');
 }
 
-/** Throws a `UsageError` if nobody can be asked. Call it before any request, so that a script finds out at once. */
+/** Throws a `UsageError` if there is no terminal to confirm on. Call it before any request, so that a script fails at once. */
 export function requireConfirmable({ terminal }: CommandOutput, { yes }: ConfirmOptions): void {
   if (yes || terminal.isInteractive) return;
   throw new UsageError('this deletes something, and there is no terminal to ask on: add --yes');

@@ -1,8 +1,9 @@
 /** `podyard volumes cp`: files of this machine to a volume, and back. What is there already is not copied again. */
 import { openAsBlob } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeFolder } from '../../core/files/make-folder.ts';
 import { bytesText } from '../../core/text/bytes-text.ts';
 import { notUtf8 } from '../../core/text/not-utf8.ts';
 import { UsageError } from '../../core/usage-error.ts';
@@ -178,7 +179,7 @@ async function download(
     const { key } = found;
     const inside = key.slice(prefix.length);
     if (key.endsWith('/')) {
-      await mkdir(join(path, inside), { recursive: true });
+      await makeFolder(join(path, inside));
       continue;
     }
     const target = join(path, ...inside.split('/'));
@@ -237,7 +238,7 @@ async function downloadFile(
   const etag = found.get('etag')!;
   const size = Number(found.get('content-length'));
   const part = `${target}.${etag.replaceAll(/[^\w-]/g, '')}.podyard-part`;
-  await mkdir(dirname(target), { recursive: true });
+  await makeFolder(dirname(target));
   await removeOtherParts(target, part);
   const progress = new Progress(key, size, output);
   await refuseSpecial(target);

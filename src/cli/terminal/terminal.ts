@@ -45,7 +45,7 @@ export async function readSecret(terminal: Terminal, what: string): Promise<stri
   return value;
 }
 
-/** Ends the command with this status, without a word: what had to be said was said. */
+/** Ends the command with this status and prints nothing more. */
 export class ExitStatus extends Error {
   readonly status: number;
 

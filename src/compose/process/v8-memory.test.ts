@@ -1,20 +1,21 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { findCollector, IdleCompactor, NO_PRETENURING } from './v8-memory.ts';
+import { CONTROL_ALONE, findCollector, IdleCompactor, NO_PRETENURING, SERVING } from './v8-memory.ts';
 
 const MB = 2 ** 20;
 
 /** A process whose heap a collection halves. */
-function createProcess(heapMb: number) {
+function createProcess(heapMb: number, bounds = SERVING) {
   const state = { utilization: 0, heap: heapMb * MB, collections: 0 };
-  const compactor = new IdleCompactor({
+  const deps = {
     readUtilization: () => state.utilization,
     readHeapBytes: () => state.heap,
     collect: () => {
       state.collections += 1;
       state.heap /= 2;
     },
-  });
+  };
+  const compactor = new IdleCompactor(deps, bounds);
   return { state, compactor };
 }
 
@@ -38,6 +39,19 @@ test.each([
   Object.assign(state, given);
   compactor.runOnce();
   expect(state.collections).toBe(0);
+});
+
+test('control alone compacts a large heap after a burst, although it is never quite idle', () => {
+  const { state, compactor } = createProcess(175, CONTROL_ALONE);
+  state.utilization = 0.2; // starts workers
+  compactor.runOnce();
+  expect(state.collections).toBe(0);
+  state.utilization = 0.08;
+  for (let i = 0; i < 3; i++) compactor.runOnce();
+  expect(state.collections).toBe(1);
+  state.heap += 60 * MB; // what changes leave until V8 collects it
+  compactor.runOnce();
+  expect(state.collections).toBe(1);
 });
 
 test('this version of Node.js gives its collector, and the collection frees what is unused', () => {

@@ -8,19 +8,22 @@ import { runInNewContext } from 'node:vm';
  */
 export class IdleCompactor {
   readonly #deps: IdleCompactorDeps;
+  readonly #bounds: CompactorBounds;
   /** The heap's size after the last collection, bytes. */
   #compacted = 0;
 
-  constructor(deps: IdleCompactorDeps) {
+  constructor(deps: IdleCompactorDeps, bounds: CompactorBounds) {
     this.#deps = deps;
+    this.#bounds = bounds;
   }
 
   /** Collects if the process was idle since the last call, and its heap has grown and is small enough. */
   runOnce(): void {
     const { readUtilization, readHeapBytes, collect } = this.#deps;
-    if (readUtilization() > IDLE_UTILIZATION) return;
+    const { utilization, maxBytes, worthBytes } = this.#bounds;
+    if (readUtilization() > utilization) return;
     const heap = readHeapBytes();
-    if (heap > MAX_HEAP_BYTES || heap < this.#compacted + WORTH_BYTES) return;
+    if (heap > maxBytes || heap < this.#compacted + worthBytes) return;
     collect();
     this.#compacted = readHeapBytes();
   }
@@ -33,14 +36,26 @@ interface IdleCompactorDeps {
   collect: () => void;
 }
 
+export interface CompactorBounds {
+  /** The share of the time that the event loop of an idle process is busy at most. */
+  utilization: number;
+  /** Larger heaps are left alone: a collection takes about 1.5 ms for each MB that lives. */
+  maxBytes: number;
+  /** How much the heap must have grown. */
+  worthBytes: number;
+}
+
 const CHECK_MS = 10_000;
-const IDLE_UTILIZATION = 0.02;
-/** A collection takes about 1.5 ms for each MB that lives. */
-const MAX_HEAP_BYTES = 128 * 2 ** 20;
-const WORTH_BYTES = 16 * 2 ** 20;
+/** For processes that serve clients. */
+export const SERVING: CompactorBounds = { utilization: 0.02, maxBytes: 128 * 2 ** 20, worthBytes: 16 * 2 ** 20 };
+/**
+ * For a process with the role control alone, which may follow tens of thousands of workers and is never quite idle then. It starts them
+ * in a burst, from which V8 keeps twice what lives in pages that are half empty; nobody but workers waits while it collects.
+ */
+export const CONTROL_ALONE: CompactorBounds = { utilization: 0.15, maxBytes: 512 * 2 ** 20, worthBytes: 96 * 2 ** 20 };
 
 /** Starts to look every ten seconds. Returns the function that ends it; it does not keep the process alive. */
-export function compactWhenIdle(): () => void {
+export function compactWhenIdle(bounds: CompactorBounds): () => void {
   const collect = findCollector();
   if (collect === null) return () => {};
   let last = performance.eventLoopUtilization();
@@ -50,11 +65,12 @@ export function compactWhenIdle(): () => void {
     last = now;
     return utilization;
   };
-  const compactor = new IdleCompactor({
+  const deps = {
     readUtilization,
     readHeapBytes: () => process.memoryUsage().heapTotal,
     collect,
-  });
+  };
+  const compactor = new IdleCompactor(deps, bounds);
   const timer = setInterval(() => compactor.runOnce(), CHECK_MS).unref();
   return () => clearInterval(timer);
 }

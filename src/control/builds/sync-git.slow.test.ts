@@ -37,7 +37,7 @@ import { getGitSource } from '../../domain/git-sources/git-source-store.ts';
 import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import { listReleases } from '../../domain/releases/list-releases.ts';
 import { createSecret } from '../../domain/secrets/change-secret.ts';
-import { readProjectFields } from '../../rest/endpoints/read-project-fields.ts';
+import { readProjectFields } from '../../rest/endpoints/wire-2026-07.ts';
 import { deployGitBuildsLoop } from './deploy-git-builds.ts';
 import { GIT_MARKER } from './git-repository.ts';
 import { GitSync } from './sync-git.ts';

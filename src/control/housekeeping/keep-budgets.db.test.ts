@@ -114,14 +114,17 @@ test('a threshold is reported once a month: in the log, in the list and to the w
 });
 
 test('the audit log has that a budget stops, once', async () => {
-  await budget('b1', { at: [100], action: 'STOP' });
-  await spend('100');
+  await budget('b1', { at: [80, 100], action: 'STOP' });
+  await spend('100.123456');
   for (const _ of [1, 2]) await keeper.runOnce();
   const { rows } = await database.pool.query(
     `select actor_kind, owner_id, reason from audit_entries where operation = 'budget.stop' and record_id = 'b1'`,
   );
   expect(rows).toEqual([
-    { actor_kind: 'system', owner_id: 'ann', reason: '100 of 100 USD are spent: no more workers or pods are started' },
+    {
+      ...{ actor_kind: 'system', owner_id: 'ann' },
+      reason: '100.12 of 100.00 USD are spent: no more workers or pods are started',
+    },
   ]);
 });
 

@@ -21,7 +21,7 @@ import {
   promoteOldestJob,
   type RunningBatch,
 } from '../../domain/batches/running-batches.ts';
-import { readWorkerPrice } from '../../domain/billing/read-worker-price.ts';
+import { readWorkerPrice } from '../../domain/billing/current-rates.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { limitsOfRow } from '../../domain/quotas/limit-store.ts';
 import type { NotifyDispatch } from './rescue-jobs.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
-import { ModelHubFiles } from '../../../test/model-hub-files.ts';
+import { ModelHub } from '../../../test/model-hub.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { createSecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -26,7 +26,7 @@ const root = mkdtempSync(join(tmpdir(), 'podyard-models-'));
 const MB = 1_000_000;
 
 let database: TestDatabase;
-let hub: ModelHubFiles;
+let hub: ModelHub;
 let store: ModelStore;
 let loop: ReturnType<typeof keepModelsLoop>;
 let userId: Awaited<ReturnType<typeof createUser>>['id'];
@@ -36,7 +36,7 @@ const hint = () => {
 };
 beforeAll(async () => {
   database = await createTestDatabase();
-  hub = await ModelHubFiles.start();
+  hub = await ModelHub.start();
   userId = (await createUser(database.pool, { name: 'admin', email: null, role: 'ADMIN' })).id;
   store = new ModelStore({
     ...{ root, hubUrl: hub.url, parallel: 4, bytesPerSecond: null, budgetBytes: 10 * MB, reach: null },
@@ -64,7 +64,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   hub.faults.clear();
-  hub.tokens = null;
+  hub.readers = null;
 });
 
 async function order(name: string, bytes: number, isKept = false, tokenSecret: string | null = null) {
@@ -119,7 +119,7 @@ test('one that is not wanted any more ends its fetch; one that cannot be had say
   await vi.waitFor(() => expect(store.fetching()).toEqual([]), soon);
   await vi.waitFor(async () => expect(await find(slow)).toBeUndefined(), soon);
   hub.faults.clear();
-  hub.tokens = new Set(['hf_good']);
+  hub.readers = new Set(['hf_good']);
   await becomes(await order('org/gated', MB), { problem: expect.stringContaining("refuses the model 'org/gated'") });
   const lacking = await order('org/secret', MB, false, 'gone');
   await becomes(lacking, { problem: expect.stringContaining('gone') });

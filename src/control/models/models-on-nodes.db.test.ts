@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { ControlLoops } from '../../../test/control-loops.ts';
-import { ModelHubFiles, useOf } from '../../../test/model-hub-files.ts';
+import { ModelHub, useOf } from '../../../test/model-hub.ts';
 import type { EndpointId, KeyId, WorkerId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { change } from '../../domain/change.ts';
@@ -28,14 +28,14 @@ const { signal } = new AbortController();
 const started: WorkloadSpec[] = [];
 /** The bytes that models may take of the node. */
 let nodeBytes = 100_000_000;
-let hub: ModelHubFiles;
+let hub: ModelHub;
 let control: ControlLoops;
 let models: ModelStore;
 let door: ModelDoor;
 
 beforeAll(async () => {
-  hub = await ModelHubFiles.start();
-  hub.tokens = new Set(['hf_anna']);
+  hub = await ModelHub.start();
+  hub.readers = new Set(['hf_anna']);
   models = new ModelStore({
     ...{ root: store, hubUrl: hub.url, parallel: 4, bytesPerSecond: null, budgetBytes: 100_000_000, reach: null },
     ...{ isShown: true, retryMs: 1 },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { ControlLoops } from '../../../test/control-loops.ts';
-import { ModelHubFiles, useOf } from '../../../test/model-hub-files.ts';
+import { ModelHub, useOf } from '../../../test/model-hub.ts';
 import type { EndpointId, KeyId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
 import type { ModelUse, PinnedModel } from '../../domain/models/pinned-model.ts';
@@ -22,11 +22,11 @@ const world = new SimulatedWorld({
   pools: [{ pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterId: 'DC-1', total: 2 }],
 });
 const started: WorkloadSpec[] = [];
-let hub: ModelHubFiles;
+let hub: ModelHub;
 let control: ControlLoops;
 let store: ModelStore;
 beforeAll(async () => {
-  hub = await ModelHubFiles.start();
+  hub = await ModelHub.start();
   store = new ModelStore({
     root,
     hubUrl: hub.url,
@@ -47,7 +47,7 @@ afterAll(async () => {
 beforeEach(() => {
   hub.faults.clear();
   hub.sent.clear();
-  hub.tokens = null;
+  hub.readers = null;
   started.length = 0;
 });
 afterEach(async () => {
@@ -129,7 +129,7 @@ test('workers get their models before a place, once for all, and unbilled', asyn
 });
 
 test('a model that may not be read is a failed start that names it and never had a place', async () => {
-  hub.tokens = new Set(['hf_anna']);
+  hub.readers = new Set(['hf_anna']);
   const model = await pin('org/gated', { 'model.safetensors': 1_000 });
   const id = await endpoint([useOf(model)]);
   await vi.waitFor(async () => {
@@ -138,8 +138,14 @@ test('a model that may not be read is a failed start that names it and never had
   }, soon);
 });
 
+test('a model whose secret is gone is a failed start that says so of the model', async () => {
+  const id = await endpoint([useOf(await pin('org/tokenless', { 'a.bin': 10 }), { tokenSecret: 'gone' })]);
+  const reason = "the model 'org/tokenless': there is no secret 'gone', which is to hold its token";
+  await vi.waitFor(async () => expect((await rows(id))[0]).toMatchObject({ phase: 'EXITED', reason }), soon);
+});
+
 test('the token of a gated one comes from the owner’s secret', async () => {
-  hub.tokens = new Set(['hf_anna']);
+  hub.readers = new Set(['hf_anna']);
   const model = await pin('org/gated', { 'model.safetensors': 1_001 });
   await addSecret('hub', 'hf_anna');
   const id = await endpoint([useOf(model, { tokenSecret: 'hub' })]);

@@ -9,7 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { downloadFile, listFiles, modelInfo, pathsInfo, snapshotDownload, whoAmI } from '@huggingface/hub';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
-import { PublicHub } from '../../../test/public-hub.ts';
+import { ModelHub } from '../../../test/model-hub.ts';
 import { monotonicClock } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
@@ -29,7 +29,7 @@ const PATIENCE = { timeout: 20_000 };
 const NAME = 'acme/tiny';
 let database: TestDatabase;
 let access: HubAccess;
-let origin: PublicHub;
+let origin: ModelHub;
 let machine: Machine;
 let root: string;
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), 'podyard-hub-'));
-  origin = await PublicHub.start();
+  origin = await ModelHub.start();
   origin.models.set(NAME, { files: { 'config.json': Buffer.from('{"a": 1}'), 'model.bin': randomBytes(3_000_000) } });
   machine = await Machine.start();
 });
@@ -118,7 +118,7 @@ const bytesOf = async (response: Response) => Buffer.from(await response.arrayBu
 /** Compares what would take `expect` seconds. */
 const digestOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 const digestIn = async (response: Response) => digestOf(await bytesOf(response));
-const model = (path: string) => origin.models.get(NAME)!.files[path]!;
+const model = (path: string) => origin.models.get(NAME)!.files[path] as Buffer;
 
 /** Sends a request and returns its response, the body unread. */
 async function open(url: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
@@ -164,6 +164,7 @@ test('a model that was renamed on the hub is found under both names, and fetched
 test('pages of a list lead on within this hub', async () => {
   const files = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`${i}.json`, Buffer.from(`${i}`)]));
   origin.models.set('acme/many', { files });
+  origin.pageSize = 2;
   const { url } = await workerOf('anna');
   const paths = [];
   for await (const { path } of listFiles({ repo: 'acme/many', hubUrl: url })) paths.push(path);
@@ -208,7 +209,7 @@ test('HEAD, GET, ranges and conditions are answered as the hub does, with the co
 test('twenty clients at the same moment fetch each byte once, and the first has bytes before the last are here', async () => {
   const { url } = await workerOf('anna');
   const half = Promise.withResolvers<void>();
-  origin.halfUntil = half.promise;
+  origin.faults.set('*', { halfUntil: half.promise });
   const responses = await Promise.all(Array.from({ length: 20 }, () => open(`${url}/${NAME}/resolve/main/model.bin`)));
   await Promise.all(responses.map((response) => once(response, 'readable')));
   half.resolve();
@@ -224,7 +225,7 @@ test('twenty clients at the same moment fetch each byte once, and the first has 
 test('a client that leaves does not end the fetch of others', async () => {
   const { url } = await workerOf('anna');
   const half = Promise.withResolvers<void>();
-  origin.halfUntil = half.promise;
+  origin.faults.set('*', { halfUntil: half.promise });
   const first = await open(`${url}/${NAME}/resolve/main/model.bin`);
   const second = await open(`${url}/${NAME}/resolve/main/model.bin`);
   await once(first, 'readable');
@@ -237,23 +238,23 @@ test('a client that leaves does not end the fetch of others', async () => {
 
 test('a fetch that the hub cuts, or that ends with the server, goes on where it was', async () => {
   const { url } = await workerOf('anna');
-  origin.cutAt = 0.5;
+  origin.faults.set('*', { cut: { share: 0.5, times: 1 } });
   expect(await digestIn(await fetch(`${url}/${NAME}/resolve/main/model.bin`))).toBe(digestOf(model('model.bin')));
   expect(origin.sent.get('model.bin')).toBe(3_000_000);
 
   origin.models.set('acme/left', { files: { 'left.bin': randomBytes(8_000_000) } });
   const half = Promise.withResolvers<void>();
-  origin.halfUntil = half.promise;
+  origin.faults.set('*', { halfUntil: half.promise });
   const response = await open(`${url}/acme/left/resolve/main/left.bin`);
   await once(response, 'readable');
   response.destroy();
   await machine.stop();
   half.resolve();
-  origin.halfUntil = null;
+  origin.faults.clear();
   machine = await Machine.start();
   const again = await workerOf('anna');
   const content = await bytesOf(await fetch(`${again.url}/acme/left/resolve/main/left.bin`));
-  expect(content.equals(origin.models.get('acme/left')!.files['left.bin']!)).toBe(true);
+  expect(content.equals(origin.models.get('acme/left')!.files['left.bin'] as Buffer)).toBe(true);
   expect(origin.ranges.at(-1)).toMatch(/^bytes=[1-9]\d*-$/);
 });
 
@@ -284,21 +285,22 @@ test('a file that releases have on this machine is not fetched again', async () 
 
 test('bytes that differ from the digest reach no client as a whole, and are not kept', async () => {
   const { url } = await workerOf('anna');
-  origin.isChanged = true;
+  origin.faults.set('*', { isChanged: true });
   const response = await open(`${url}/${NAME}/resolve/main/model.bin`);
   await expect(buffer(response)).rejects.toThrow();
   expect(readdirSync(join(root, 'hub/blobs'))).toEqual([]);
-  origin.isChanged = false;
+  origin.faults.clear();
   expect(await digestIn(await fetch(`${url}/${NAME}/resolve/main/model.bin`))).toBe(digestOf(model('model.bin')));
 });
 
 test('a fetch that begins anew under its readers ends them: none gets bytes of two tries', async () => {
   const { url } = await workerOf('anna');
   const half = Promise.withResolvers<void>();
-  [origin.halfUntil, origin.cutAt, origin.isChanged, origin.ignoresRanges] = [half.promise, 0.8, true, true];
+  const cut = { share: 0.8, times: 1 };
+  origin.faults.set('*', { halfUntil: half.promise, cut, isChanged: true, ignoresRanges: true });
   const reading = await open(`${url}/${NAME}/resolve/main/model.bin`);
   await once(reading, 'readable');
-  origin.isChanged = false; // from the next try on
+  origin.faults.clear(); // from the next try on
   half.resolve();
   await expect(buffer(reading)).rejects.toThrow();
   expect(await digestIn(await fetch(`${url}/${NAME}/resolve/main/model.bin`))).toBe(digestOf(model('model.bin')));
@@ -312,7 +314,7 @@ test('two processes at once keep to one budget, and neither removes what the oth
   const files = { 'a.bin': randomBytes(600_000), 'b.bin': randomBytes(700_000) };
   origin.models.set('acme/two', { files });
   const half = Promise.withResolvers<void>();
-  origin.halfUntil = half.promise;
+  origin.faults.set('*', { halfUntil: half.promise });
   const { id, url } = await workerOf('anna');
   const one = fetch(`${url}/acme/two/resolve/main/a.bin`).then(digestIn);
   await vi.waitFor(() => expect(origin.ranges).toHaveLength(1), PATIENCE);
@@ -483,7 +485,7 @@ test('it is no proxy: nothing but models is asked of the hub, and a redirect to 
     expect([refused.status, await refused.text()]).toEqual([404, expect.stringContaining('models alone')]);
   }
   expect(origin.asked).toEqual([]);
-  const inside = await PublicHub.start();
+  const inside = await ModelHub.start();
   onTestFinished(() => inside.close());
   origin.cdn = inside.cdn.replace('127.0.0.1', 'localhost');
   const response = await fetch(`${url}/${NAME}/resolve/main/model.bin`);
@@ -501,11 +503,11 @@ test('who somebody is, the hub says each time', async () => {
 
 test('a hub that has enough passes its wait on; one that answers with a page counts as away', async () => {
   const { url } = await workerOf('anna');
-  origin.status = 429;
+  origin.intercept = (_, res) => !!res.writeHead(429).end();
   const about = () => fetch(`${url}/api/models/${NAME}`);
   expect((await about()).status).toBe(429);
-  origin.status = 500;
+  origin.intercept = (_, res) => !!res.writeHead(500).end();
   expect((await about()).status).toBe(503);
-  origin.status = null;
+  origin.intercept = null;
   expect((await about()).status).toBe(200);
 });

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../core/errors.ts';
+import { sendBytes } from '../../core/flow/send-bytes.ts';
+import { taken } from '../../core/flow/taken.ts';
 import { parseRange } from '../../core/text/byte-range.ts';
 import type { HubFile } from '../../models/hub/hub-client.ts';
 import type { Known } from '../../models/hub/pull-through-hub.ts';
-import { sendBytes } from '../send-bytes.ts';
-import { taken } from '../taken.ts';
 import { ageHeaders, type HubCall } from './hub-call.ts';
 import type { HubRoute } from './hub-route.ts';
 
@@ -53,28 +53,16 @@ async function sendPart(call: HubCall, route: FileRoute, known: Known<HubFile>, 
     (content.isStored ? metrics.hub.hits : metrics.hub.misses).add();
     start(call, known, status, head);
   };
-  const receiver = {
-    get isOver() {
-      return res.destroyed;
-    },
-    get unsentBytes() {
-      return res.writableLength;
-    },
-    write: (chunk: Buffer) => {
-      metrics.hub.servedBytes.add(chunk.length);
-      return res.write(chunk);
-    },
-    taken: () => taken(res),
-  };
   const read = async (buffer: Buffer, at: number) => {
     const bytesRead = await content.read(buffer, at); // what cannot be had is refused with a sentence
     if (at === part.start && !res.destroyed) begin();
+    metrics.hub.servedBytes.add(bytesRead);
     return bytesRead;
   };
   try {
     if (part.start === part.end) begin();
     const length = part.end - part.start;
-    await sendBytes(receiver, { start: part.start, length, read });
+    await sendBytes(res, { start: part.start, length, read });
     if (!res.destroyed) res.end();
   } finally {
     await content.close();

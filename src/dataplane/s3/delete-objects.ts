@@ -22,12 +22,13 @@ export async function deleteObject(call: VolumeCall): Promise<void> {
 export async function deleteObjects(call: VolumeCall): Promise<void> {
   const { request, res, signing } = call;
   const document = parseXml(await readSmallBody(readPayload(request, signing), MAX_BODY_BYTES), 'Delete');
-  const objects = (document.Object ?? []) as { Key?: unknown }[];
+  const objects = (document.Object ?? []) as Record<string, unknown>[];
   if (objects.length === 0 || objects.length > MAX_KEYS) throw malformedXml(`must name 1 to ${MAX_KEYS} objects`);
   const [deleted, errors]: [{ Key: string }[], { Key: string; Code: string; Message: string }[]] = [[], []];
-  for (const { Key: key } of objects) {
+  for (const { Key: key, ...conditions } of objects) {
     if (typeof key !== 'string') throw malformedXml('has an object without a key');
     try {
+      refuseConditions(conditions);
       await remove(call, key);
       deleted.push({ Key: key });
     } catch (thrown) {
@@ -38,6 +39,12 @@ export async function deleteObjects(call: VolumeCall): Promise<void> {
   }
   const isQuiet = document.Quiet === 'true';
   sendXml(res, 200, 'DeleteResult', { ...(isQuiet ? {} : { Deleted: deleted }), Error: errors });
+}
+
+/** Throws for a version that files do not have, or a condition: without it, another content would be deleted. */
+function refuseConditions({ VersionId: version = 'null', ...conditions }: Record<string, unknown>): void {
+  const [found] = version === 'null' ? Object.keys(conditions) : ['VersionId'];
+  if (found !== undefined) throw new S3Error('NotImplemented', `${found} is not supported: a key is deleted as it is.`);
 }
 
 /** Removes a file, or an empty directory if the key ends with a slash. Directories above stay: pods may work in them. */

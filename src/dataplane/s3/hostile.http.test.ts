@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -352,4 +352,113 @@ test.each([
 ])('a document with %s is refused', async (_, body) => {
   const { status, text } = await send(`/s3/${Bucket}?delete`, { method: 'POST', headers: asAlice(), body });
   expect([status, codeOf(text)], text).toEqual([400, 'MalformedXML']);
+});
+
+const md5 = 'x'.repeat(22);
+const source = 'x-amz-copy-source';
+/**
+ * Requests that clients send by mistake or in spite, with the answer. The target is behind the volume, which has `file` and the directory `dir`. A status
+ * below 400 is that of a request that is carried out, or of one with an outcome for each key.
+ */
+const BAD: [string, string, { method?: string; headers?: Record<string, string>; body?: string }, number, string?][] = [
+  ['a prefix of a zero byte', '?list-type=2&prefix=%00', {}, 200],
+  ['a prefix with a name of a zero byte', '?list-type=2&prefix=a%00b/', {}, 200],
+  ['a prefix that leads out', '?list-type=2&prefix=../../', {}, 200],
+  ['a token that is none', '?list-type=2&continuation-token=!!', {}, 400, 'InvalidArgument'],
+  ['a token for a path that leads out', `?list-type=2&continuation-token=${base64Url('../../etc/')}`, {}, 200],
+  ['no keys', '?list-type=2&max-keys=0', {}, 200],
+  ['fewer keys than none', '?list-type=2&max-keys=-1', {}, 400, 'InvalidArgument'],
+  ['more keys than there are numbers', `?list-type=2&max-keys=${'9'.repeat(400)}`, {}, 200],
+  ['a number of keys that is none', '?list-type=2&max-keys=NaN', {}, 400, 'InvalidArgument'],
+  ['an empty number of keys', '?list-type=2&max-keys=', {}, 400, 'InvalidArgument'],
+  ['a long delimiter', '?list-type=2&delimiter=//', {}, 501, 'NotImplemented'],
+  ['another encoding', '?list-type=2&encoding-type=xml', {}, 400, 'InvalidArgument'],
+  ['fewer uploads than none', '?uploads&max-uploads=-1', {}, 400, 'InvalidArgument'],
+  ['a marker of parts that is none', '/file?uploadId=x&part-number-marker=x', {}, 400, 'InvalidArgument'],
+  ['an upload that is none', '/file?uploadId=x', {}, 404, 'NoSuchUpload'],
+
+  ['a put if it matches', '/file', put({ 'if-match': '"x"' }), 501, 'NotImplemented'],
+  ['a put unless it matches', '/file', put({ 'if-none-match': '"x"' }), 501, 'NotImplemented'],
+  ['a put if it is new', '/file', put({ 'if-none-match': '*' }), 412, 'PreconditionFailed'],
+  ['an MD5 that is none', '/file', put({ 'content-md5': md5.slice(1) }), 400, 'InvalidDigest'],
+  ['another MD5', '/file', put({ 'content-md5': `${md5}==` }), 400, 'BadDigest'],
+  ['another checksum', '/file', put({ 'x-amz-checksum-crc32': 'AAAAAA==' }), 400, 'BadDigest'],
+  ['a checksum that is none', '/file', put({ 'x-amz-checksum-crc32': 'ä' }), 400, 'BadDigest'],
+  ['a checksum that nobody knows', '/file', put({ 'x-amz-checksum-md4': 'AAAAAA==' }), 501, 'NotImplemented'],
+  ['a trailer that nobody knows', '/file', put({ 'x-amz-trailer': 'x-amz-checksum-md4' }), 501, 'NotImplemented'],
+  ['members of objects as trailers', '/new', put({ 'x-amz-trailer': 'constructor,__proto__' }), 200],
+  ['a part of a file', '/file', put({ 'content-range': 'bytes 2-3/4' }), 501, 'NotImplemented'],
+  ['bytes for the end of a file', '/file', put({ 'x-amz-write-offset-bytes': '4' }), 501, 'NotImplemented'],
+  ['a key for encryption', '/file', put({ 'x-amz-server-side-encryption': 'aws:kms' }), 501, 'NotImplemented'],
+  ['content for a directory', '/dir/', put({}), 400, 'InvalidArgument'],
+  ['a file for a directory', '/dir', put({}), 409, 'ExistingObjectIsDirectory'],
+  ['part 0', '/file?uploadId=x&partNumber=0', put({}), 400, 'InvalidArgument'],
+  ['part 10,001', '/file?uploadId=x&partNumber=10001', put({}), 400, 'InvalidArgument'],
+
+  ['many ranges', '/file', { headers: { range: `bytes=${'0-1,'.repeat(2_000)}0-1` } }, 200],
+  ['a range behind the end', '/file', { headers: { range: 'bytes=4-' } }, 416, 'InvalidRange'],
+  ['a range of other units', '/file', { headers: { range: 'lines=1-2' } }, 200],
+  ['a range that ends before it begins', '/file', { headers: { range: 'bytes=3-1' } }, 200],
+  ['a read of a directory', '/dir', {}, 404, 'NoSuchKey'],
+
+  ['a copy onto itself', '/file', put({ [source]: 'VOLUME/file' }), 400, 'InvalidRequest'],
+  ['a copy from another tenant', '/file', put({ [source]: 'OTHER/file' }), 404, 'NoSuchBucket'],
+  ['a copy from no place', '/file', put({ [source]: 'file' }), 400, 'InvalidArgument'],
+  ['a copy from what is no text', '/file', put({ [source]: '%ff/file' }), 400, 'InvalidURI'],
+  ['a copy from a path that leads out', '/file', put({ [source]: 'VOLUME/../file' }), 400, 'InvalidArgument'],
+  ['a copy of a directory', '/file', put({ [source]: 'VOLUME/dir/' }), 400, 'InvalidRequest'],
+  ['a copy to a directory', '/copy/', put({ [source]: 'VOLUME/file' }), 400, 'InvalidArgument'],
+
+  ['a delete if it matches', '/file', { method: 'DELETE', headers: { 'if-match': '"x"' } }, 501, 'NotImplemented'],
+  ['a delete of 1,001 keys', '?delete', deletion('<Key>x</Key>', 1_001), 400, 'MalformedXML'],
+  ['a delete of no key', '?delete', deletion('<Name>x</Name>'), 400, 'MalformedXML'],
+  ['a delete of a version', '?delete', deletion('<Key>file</Key><VersionId>1</VersionId>'), 200, 'NotImplemented'],
+  ['a delete of a content', '?delete', deletion('<Key>file</Key><ETag>"x"</ETag>'), 200, 'NotImplemented'],
+  ['half a document', '?delete', { method: 'POST', body: '<Delete><Object><Key>file' }, 400, 'MalformedXML'],
+];
+
+function base64Url(text: string): string {
+  return Buffer.from(text).toString('base64url');
+}
+function put(headers: Record<string, string>) {
+  return { method: 'PUT', body: headers[source] === undefined ? 'evil' : '', headers };
+}
+function deletion(object: string, count = 1) {
+  return { method: 'POST', body: `<Delete>${`<Object>${object}</Object>`.repeat(count)}</Delete>` };
+}
+
+describe('each bad request has its answer, and changes nothing:', () => {
+  let bucket: VolumeId;
+  let other: VolumeId;
+  beforeAll(async () => {
+    [bucket, other] = [await server.addVolume(alice), await server.addVolume(await server.addPerson('other'))];
+    await writeFile(join(server.pathOf(other), 'file'), 'theirs');
+    await mkdir(join(server.pathOf(bucket), 'dir'));
+    await writeFile(join(server.pathOf(bucket), 'file'), 'mine');
+  });
+
+  test.each(BAD)('%s', async (_, target, { headers = {}, ...more }, status, code) => {
+    const names = (text: string) => text.replace('VOLUME', bucket).replace('OTHER', other);
+    const sent = Object.entries(headers).map(([name, value]) => [name, Buffer.from(names(value)).toString('latin1')]);
+    const answer = await send(`/s3/${bucket}${target}`, {
+      ...more,
+      headers: { ...asAlice(), ...Object.fromEntries(sent) },
+    });
+    expect([answer.status, codeOf(answer.text)], answer.text).toEqual([status, code]);
+    const path = server.pathOf(bucket);
+    expect(await readFile(join(path, 'file'), 'utf8')).toBe('mine');
+    expect((await readdir(path)).filter((name) => !['.podyard-s3', 'new'].includes(name))).toEqual(['dir', 'file']);
+    expect(await hidden(bucket).catch(() => [])).toEqual([]);
+  });
+
+  test('a client that waits to be asked for its body gets the refusal at once', async () => {
+    const { hostname, port } = new URL(server.endpoint);
+    const socket = connect(Number(port), hostname);
+    const lines = [`PUT /s3/${bucket}/a//b HTTP/1.1`, 'Host: x', `Authorization: Bearer ${alice.apiKey}`];
+    socket.write(`${[...lines, 'Expect: 100-continue', 'Content-Length: 4'].join('\r\n')}\r\n\r\n`);
+    let text = '';
+    socket.on('data', (chunk) => (text += chunk));
+    await expect.poll(() => codeOf(text)).toBe('InvalidArgument');
+    socket.destroy();
+  });
 });

@@ -3,6 +3,7 @@ import { within } from '../../runtimes/directories/folder.ts';
 import { etagOf } from './etag.ts';
 import { sendXml, type VolumeCall } from './s3-call.ts';
 import { S3Error } from './s3-error.ts';
+import { numberOf } from './s3-request.ts';
 import type { XmlElements } from './s3-xml.ts';
 import { encodeStrictly } from './signature.ts';
 import { type FoundKey, fromBytes, toBytes, walkKeys } from './walk-keys.ts';
@@ -54,16 +55,16 @@ interface Page {
   next: string | null;
 }
 
-function readOptions({ request: { query } }: VolumeCall): Options {
+function readOptions({ request }: VolumeCall): Options {
+  const { query } = request;
   const delimiter = query.get('delimiter') ?? '';
   if (delimiter !== '' && delimiter !== '/')
     throw new S3Error('NotImplemented', 'A listing can be delimited by / only: keys are paths of files.');
   const encoding = query.get('encoding-type');
   if (encoding !== undefined && encoding !== 'url') throw new S3Error('InvalidArgument', 'encoding-type must be url.');
-  const max = query.get('max-keys') ?? String(MAX_KEYS);
-  if (!/^\d{1,9}$/.test(max)) throw new S3Error('InvalidArgument', 'max-keys must be a number from 0 on.');
+  const maxKeys = Math.min(numberOf(request, 'max-keys') ?? MAX_KEYS, MAX_KEYS);
   const encode = encoding === undefined ? (text: string) => text : encodeKey;
-  return { prefix: query.get('prefix') ?? '', delimiter, maxKeys: Math.min(Number(max), MAX_KEYS), encode };
+  return { prefix: query.get('prefix') ?? '', delimiter, maxKeys, encode };
 }
 
 /** Slashes stay. */

@@ -33,13 +33,13 @@ export async function openVolume<T>(
   use: (call: VolumeCall) => Promise<T>,
 ): Promise<T> {
   const volume = await findVolume(call, id, access);
-  const { storage } = call.deps;
-  if (storage.openFiles === undefined || process.platform !== 'linux')
-    throw onlyFromPods('this server does not run on Linux');
-  const root = await storage.openFiles({ kind: 'volume', dataCenterId: volume.dataCenterId, id }, volume);
-  try {
-    return await use({ ...call, volume, root });
-  } finally {
-    await root.close();
-  }
+  const { storage, folders } = call.deps;
+  const open = storage.openFiles?.bind(storage);
+  if (open === undefined || process.platform !== 'linux') throw onlyFromPods('this server does not run on Linux');
+  const owner = { kind: 'volume', dataCenterId: volume.dataCenterId, id } as const;
+  return folders.use(
+    id,
+    () => open(owner, volume),
+    (root) => use({ ...call, volume, root }),
+  );
 }

@@ -4,7 +4,6 @@ import { extname } from 'node:path';
 import { readBulk } from '../../core/files/bulk-file-reads.ts';
 import { type ByteRange, parseRange } from '../../core/text/byte-range.ts';
 import { codeOf, within } from '../../runtimes/directories/folder.ts';
-import { sendBytes } from '../send-bytes.ts';
 import { etagOf, namesEtag } from './etag.ts';
 import { type ObjectKey, parseKey } from './object-key.ts';
 import type { VolumeCall } from './s3-call.ts';
@@ -158,7 +157,7 @@ async function send(
     return bytesRead;
   };
   try {
-    await sendBytes(res, { start, length, read });
+    await res.send({ start, length, read });
     res.end();
   } catch {
     res.destroy();

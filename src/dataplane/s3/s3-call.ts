@@ -11,6 +11,7 @@ import type { FileServers } from './remote/file-servers.ts';
 import type { S3Request } from './s3-request.ts';
 import type { S3Response } from './s3-response.ts';
 import { buildXml, XML_HEAD, type XmlElements } from './s3-xml.ts';
+import type { SharedFolders } from './shared-folders.ts';
 import type { Signing } from './signature.ts';
 
 /** Shared by the operations of S3 in a process. */
@@ -23,6 +24,7 @@ export interface S3Deps {
   /** Where the files of volumes are served that this process does not mount; null: it mounts them. */
   fileServers: FileServers | null;
   names: NameCache;
+  folders: SharedFolders;
   logger: Logger;
 }
 

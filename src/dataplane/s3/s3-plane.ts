@@ -21,6 +21,7 @@ import type { S3Call, S3Deps } from './s3-call.ts';
 import { S3Error } from './s3-error.ts';
 import { headerOf, parseS3Request, type S3Request } from './s3-request.ts';
 import { S3Response } from './s3-response.ts';
+import { SharedFolders } from './shared-folders.ts';
 import { checkSignature, readClaim } from './signature.ts';
 
 /** Requests of one user at a time: each holds a few descriptors, and two buffers at most. */
@@ -54,6 +55,7 @@ export class S3Plane {
       charges: new VolumeCharges(deps.pool),
       fileServers: fileServers ? new FileServers({ ...deps, pods: fileServers }) : null,
       names: new NameCache(),
+      folders: new SharedFolders(),
     };
     this.#s3Keys = new S3KeyRing(deps);
   }

@@ -66,3 +66,11 @@ export function headerOf({ req }: Pick<S3Request, 'req'>, name: string): string 
   const value = req.headers[name];
   return Array.isArray(value) ? value.join(',') : value;
 }
+
+/** Returns a number of the query. Throws `InvalidArgument`. */
+export function numberOf({ query }: S3Request, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text)) return Number(text);
+  throw new S3Error('InvalidArgument', `${name} must be a number from 0 on.`);
+}

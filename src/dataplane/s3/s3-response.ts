@@ -1,6 +1,7 @@
+import { type Sent, sendBytes } from '../../core/flow/send-bytes.ts';
+import { taken } from '../../core/flow/taken.ts';
 import type { CallResponse } from '../../http/call-messages.ts';
 import { drainBody, hasRest } from '../read-body.ts';
-import { taken } from '../taken.ts';
 
 /**
  * Files of other people are shown under the address of the console: no script of theirs may run there, and no page of theirs may be
@@ -47,11 +48,12 @@ export class S3Response {
     this.#res.writeHead(status, lines);
   }
 
-  get unsentBytes(): number {
-    return this.#res.writableLength;
+  /** Sends a part of a file as `sendBytes` does. */
+  send(part: Sent): Promise<void> {
+    return sendBytes(this.#res, part);
   }
 
-  /** False: wait for `taken`. The buffer is free once nothing is unsent. */
+  /** False: wait for `taken`. */
   write(chunk: string | Buffer): boolean {
     return this.#res.write(chunk);
   }

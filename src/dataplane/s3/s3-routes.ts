@@ -17,7 +17,7 @@ import {
   sendUploads,
   uploadPart,
 } from './uploads/multipart.ts';
-import { copyObject, putObject } from './uploads/write-object.ts';
+import { copyObject, putObject, refuseUnsupported } from './uploads/write-object.ts';
 
 type Run = (call: VolumeCall) => Promise<void>;
 
@@ -42,6 +42,7 @@ export async function runOperation(call: S3Call): Promise<void> {
   const route = (key === '' ? bucketRoute : objectRoute)(request, names.join('&'));
   if (route === null) throw notOffered(request, names);
   const [access, run] = route;
+  if (access === 'write') refuseUnsupported(request);
   const { fileServers } = call.deps;
   if (fileServers) return forward(call, await findVolume(call, bucket, access), fileServers);
   return openVolume(call, bucket, access, run);

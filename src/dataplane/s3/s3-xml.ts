@@ -26,7 +26,7 @@ function load() {
 }
 
 /** A value of an element: its text, its elements, or one for each item. Undefined: no element. */
-export type XmlValue = string | number | boolean | undefined | XmlElements | readonly XmlValue[];
+type XmlValue = string | number | boolean | undefined | XmlElements | readonly XmlValue[];
 export interface XmlElements {
   readonly [name: string]: XmlValue;
 }

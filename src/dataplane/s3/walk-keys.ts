@@ -29,7 +29,8 @@ export async function* walkKeys(root: Folder, options: WalkOptions): AsyncGenera
   const slash = prefix.lastIndexOf('/');
   const base = prefix.slice(0, slash + 1);
   const names = base === '' ? [] : base.slice(0, -1).split('/').map(fromBytes);
-  if (names.some((name) => ['', '.', '..'].includes(name)) || names[0] === HIDDEN_FOLDER) return;
+  const isNone = (name: string) => ['', '.', '..'].includes(name) || name.includes('\0');
+  if (names.some(isNone) || names[0] === HIDDEN_FOLDER) return;
   if (options.after > prefix && !options.after.startsWith(prefix)) return;
   const start = await openStart(root, names);
   if (start === null) return;

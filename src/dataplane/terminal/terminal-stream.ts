@@ -26,7 +26,7 @@ export interface StreamEnd {
   reason: string | null;
 }
 
-export const CLIENT_GONE_REASON = 'the client disconnected';
+const CLIENT_GONE_REASON = 'the client disconnected';
 
 /**
  * Joins a program with a WebSocket. A client that does not acknowledge output pauses the program, and a program that does not

@@ -1,7 +1,7 @@
+import { READER_CHECK_MS } from '../../core/flow/taken-bytes.ts';
 import type { ConnectionPace, PacedTaker } from '../../http/floods/refusal-pace.ts';
 import { enterRequestTurn, leaveRequestTurn } from '../../http/floods/request-turns.ts';
 import { CHECK_MS } from '../../http/floods/slow-bodies.ts';
-import { READER_CHECK_MS } from '../../http/floods/taken-bytes.ts';
 import type { TransportReader } from './client-exchange.ts';
 import { ClientProgress } from './client-progress.ts';
 import type { ConnectionOwner, Unreadable, WireHandler } from './connection-owner.ts';

@@ -1,5 +1,5 @@
+import { READER_MIN_BYTES } from '../../core/flow/taken-bytes.ts';
 import { isTooSlow } from '../../http/floods/slow-bodies.ts';
-import { READER_MIN_BYTES } from '../../http/floods/taken-bytes.ts';
 
 /** Bytes that a connection has received, and sent as far as the kernel took them. */
 interface Counted {

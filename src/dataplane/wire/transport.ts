@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { getSystemErrorName } from 'node:util';
+import { takenBytes } from '../../core/flow/taken-bytes.ts';
 import { stayPaused } from '../../http/floods/stay-paused.ts';
-import { takenBytes } from '../../http/floods/taken-bytes.ts';
 import { type BulkReader, mayReadOn } from './bulk-reads.ts';
 import type { Transport, TransportReader } from './client-exchange.ts';
 import { readBuffer, viewOf } from './read-buffer.ts';

@@ -8,7 +8,7 @@ import { WireEvents, WireRequest } from './wire-request.ts';
 const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** The response to a `WireRequest`. Each `write` leaves at the end of the event loop's turn. */
-export class WireResponse extends WireEvents implements CallResponse, ExchangeWatcher {
+class WireResponse extends WireEvents implements CallResponse, ExchangeWatcher {
   readonly req: WireRequest;
   statusCode = 200;
   headersSent = false;

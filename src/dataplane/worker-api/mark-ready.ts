@@ -1,6 +1,7 @@
-import type { WorkerId } from '../../core/ids.ts';
+import type { JobId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
+import { quoteOutput } from '../../domain/logs/quote-output.ts';
 import { countStart, type WorkerStart } from '../../domain/workers/worker-timeline.ts';
 import { sendJson } from '../exchange.ts';
 import { checkStopOrders } from './job-stop.ts';
@@ -34,10 +35,14 @@ function writeReady(db: Db, id: WorkerId): Promise<{ rows: WorkerStart[] }> {
 
 const MAX_REASON_CHARS = 256;
 
-/** A heartbeat, which renews the worker's leases. It names the worker's jobs (`job_id=a,b`), or why it is unhealthy. */
+/**
+ * A heartbeat, which renews the worker's leases. It names the worker's jobs (`job_id=a,b`), why it is unhealthy, or how the program
+ * ended that had its jobs.
+ */
 export async function ping(call: WorkerCall): Promise<void> {
   const { plane, worker, res } = call;
   const query = new URLSearchParams(call.search);
+  if (query.get('status') === 'ended') return sendJson(res, 200, JSON.stringify({ jobs: await failJobs(call, query) }));
   if (query.get('status') === 'unhealthy') {
     const reason = `${query.get('check') ?? 'check'}: ${query.get('reason') ?? 'failed'}`.slice(0, MAX_REASON_CHARS);
     plane.activity.recordUnhealthy(worker.id, reason);
@@ -50,4 +55,23 @@ export async function ping(call: WorkerCall): Promise<void> {
     if (isNaming) await Promise.all([plane.undeliveredJobs.checkPing(worker, named), checkStopOrders(call, named)]);
   }
   sendJson(res, 200, '{}');
+}
+
+/** Fails the jobs that were handed out between `since` and `until` ms ago: another program of the worker goes on. */
+async function failJobs({ plane, worker }: WorkerCall, query: URLSearchParams): Promise<JobId[]> {
+  const ago = (name: string) => Math.max(0, Number(query.get(name)) || 0);
+  const { rows } = await plane.pool.query<{ id: JobId }>({
+    name: 'jobs-of-ended-program',
+    text: `select id from jobs where worker_id = $1 and status = 'IN_PROGRESS'
+             and now() - started_at between $3 * interval '1 millisecond' and $2 * interval '1 millisecond'`,
+    values: [worker.id, ago('since'), ago('until')],
+  });
+  const reason = (query.get('reason') ?? 'the program ended').slice(0, MAX_REASON_CHARS);
+  const error = quoteOutput(reason, (query.get('output') ?? '').split('\n')).replaceAll('\0', '\uFFFD');
+  const failed = await Promise.all(
+    rows.map(({ id }) =>
+      plane.dispatch.finish({ jobId: id, workerId: worker.id, status: 'FAILED', output: null, error }),
+    ),
+  );
+  return rows.flatMap(({ id }, i) => (failed[i]!.kind === 'ended' ? [id] : []));
 }

@@ -41,7 +41,7 @@ export function systemActor(userId: UserId): Actor {
   return { userId, keyId: '' as KeyId, scopes: [{ kind: 'all' }] };
 }
 
-/** Podyard itself, where nobody is known yet, such as at a sign-in. */
+/** Podyard itself, before the caller is known, such as at a sign-in. */
 export const PODYARD: Actor = systemActor('' as UserId);
 
 /** Throws `forbidden` unless the actor may do it. The text never says which permission is missing; of a role, it says that it is the role. */

@@ -37,7 +37,7 @@ const POD_SESSIONS: SecretKind = { ...SESSIONS, find: findSessionByPodSecretHash
 /** The key or session of a request, and for whom it acts. */
 export type Credential = Pick<Actor, 'keyId' | 'sessionId' | 'userId' | 'personId' | 'actingRole'>;
 
-/** Says whom a proxy in front of the server vouches for with a request; null for nobody. */
+/** Returns the subject that a proxy in front of the server asserts for a request; null for none. */
 export interface Vouchers {
   subjectOf(request: VouchedRequest): Promise<string | null>;
 }

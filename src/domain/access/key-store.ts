@@ -25,7 +25,7 @@ export interface ApiKey {
   createdBy: KeyMaker | null;
 }
 
-export interface KeyMaker {
+interface KeyMaker {
   userId: UserId;
   keyId: KeyId | null;
   /** Null: deleted meanwhile. */

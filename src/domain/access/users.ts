@@ -65,7 +65,7 @@ export async function createUser(
   return toUser(result.rows[0]!);
 }
 
-/** Counts people: a team adds nobody. */
+/** Counts people, not teams. */
 export async function countUsers(db: Db): Promise<number> {
   const counted = "select count(*)::int8 as users from users where kind = 'PERSON'";
   return (await db.query<{ users: number }>(counted)).rows[0]!.users;

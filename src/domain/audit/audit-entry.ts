@@ -2,10 +2,10 @@ import type { Actor, Admin } from '../access/actor.ts';
 
 /**
  * Who acts: a person with a session of the console, a key, Podyard itself on what a user owns, or the operator's tools, which have no
- * key. Unknown: nobody has the key that it came with.
+ * key. Unknown: the key does not exist.
  */
 export const ACTOR_KINDS = ['session', 'key', 'system', 'operator', 'unknown'] as const;
-export type ActorKind = (typeof ACTOR_KINDS)[number];
+type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /** `done`: it was committed. `refused`: with the reason, and nothing changed. `failed`: through a fault that is not the caller's. */
 export const OUTCOMES = ['done', 'refused', 'failed'] as const;

@@ -2,12 +2,12 @@
  * The columns of each kind of record that an entry shows, and no others. A column that is not named here is never read, so that a new
  * one with a secret in it cannot end up in the log. Values of what is `hidden` are compared, and shown as `***`.
  */
-import type { Db } from '../../db/pool.ts';
-import type { AuditChanges } from './audit-entry.ts';
-import { diffRecords, type Fields, type Hiding } from './diff-records.ts';
-import { LOCAL_ACCOUNT_RECORDS } from './local-account-records.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { Pod } from '../pods/pod.ts';
+import type { Template } from '../templates/template.ts';
+import type { Hiding } from './diff-records.ts';
 
-interface AuditedRecord {
+export interface AuditedRecord {
   /** The SQL after `from`; `$1` is the record's id. */
   from: string;
   owner: string;
@@ -18,12 +18,13 @@ interface AuditedRecord {
   lock?: string;
 }
 
-/** A record at one moment. */
-export interface RecordSnapshot {
-  ownerId: string | null;
-  name: string | null;
-  fields: Fields;
-}
+/** A member of a record is shown, or is one of `Left`: a new one does not compile until it is either. */
+type Shown<T, Left extends keyof T> = Record<Exclude<keyof T, Left>, string> & Record<string, string>;
+
+/** Members of a pod that nobody sets, and its mounts, which are shown one by one. */
+type PodState =
+  | ('id' | 'userId' | 'createdAt' | 'startedAt' | 'changedAt' | 'status' | 'statusReason' | 'actions' | 'costPerHour')
+  | ('mounts' | 'cluster' | 'dataCenterId' | 'cudaVersion' | 'address' | 'publishedPorts');
 
 const CONTAINER = {
   image: 'image',
@@ -38,6 +39,18 @@ const CONTAINER = {
 const OWNED = { owner: 'user_id', name: 'name' };
 
 const ENDPOINT_GPU = `case when gpu_pools is not null then jsonb_build_object('pools', gpu_pools, 'count', gpu_count) || gpu_rule end`;
+
+const PERSISTENT = `case when persistent_path is not null then
+  jsonb_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end`;
+
+const PERSON = { from: 'users t where t.id = $1', owner: 'id', name: 'name' };
+
+/** Columns of local accounts that entries show: never a hash, and of a key only that it is there. */
+const LOCAL_ACCOUNT_RECORDS = {
+  invitation: { ...PERSON, fields: { expiresAt: '(select i.expires_at from invitations i where i.user_id = t.id)' } },
+  password: { ...PERSON, fields: { changedAt: '(select p.changed_at from passwords p where p.user_id = t.id)' } },
+  passkey: { from: 'passkeys t where t.id = $1', owner: 'user_id', name: 'name', fields: { name: 'name' } },
+};
 
 /** By the first word of the operations' names. */
 export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
@@ -125,7 +138,7 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
         'memoryGbPerGpu', o.memory_gb_per_gpu) from endpoint_workload_options o where o.endpoint_id = t.id)`,
       git: `(select jsonb_build_object('url', g.url, 'branch', g.branch, 'tags', g.tags, 'folder', g.folder, 'auth', g.auth,
         'pollSeconds', g.poll_seconds, 'statuses', g.statuses) from git_sources g where g.endpoint_id = t.id)`,
-    },
+    } satisfies Shown<Endpoint, 'id' | 'userId' | 'createdAt'>,
     hidden: { maps: ['env'] },
     lock: 'for update',
   },
@@ -182,19 +195,19 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
       cpu: 'cpu',
       cloud: 'cloud',
       dataCenterIds: 'data_center_ids',
-      persistent: `case when persistent_path is not null then
-        jsonb_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end`,
+      persistent: PERSISTENT,
       network: `case when network_volume_path is not null then
         jsonb_build_object('volumeId', network_volume_id, 'path', network_volume_path) end`,
       templateId: 'template_id',
       isLocked: 'is_locked',
       isPrivate: 'is_private',
+      hasGlobalNetwork: 'has_global_network',
       startSsh: 'start_ssh',
       startJupyter: 'start_jupyter',
       wanted: 'wanted',
       stopAt: 'stop_at',
       terminateAt: 'terminate_at',
-    },
+    } satisfies Shown<Pod, PodState>,
     hidden: { maps: ['env'] },
     lock: 'for update',
   },
@@ -245,8 +258,7 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     fields: {
       name: 'name',
       ...CONTAINER,
-      persistent: `case when persistent_path is not null then
-        jsonb_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end`,
+      persistent: PERSISTENT,
       isServerless: 'is_serverless',
       isPublic: 'is_public',
       category: 'category',
@@ -255,7 +267,7 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
       allowedCudaVersions: 'allowed_cuda_versions',
       clientSettings: 'client_settings',
       mark: 'mark',
-    },
+    } satisfies Shown<Template, 'id' | 'userId' | 'createdAt' | 'endpointId' | 'persistentMount'>,
     hidden: { maps: ['env', 'clientSettings'] },
     lock: 'for update',
   },
@@ -295,54 +307,3 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     lock: 'for no key update',
   },
 };
-
-/** Returns what an entry shows of a change of a record of this kind. */
-export function changesOf(kind: string, before: Fields | null, after: Fields | null): AuditChanges | null {
-  const record = AUDITED_RECORDS[kind];
-  if (record === undefined) return null;
-  const { maps = [], values = [] } = record.hidden ?? {};
-  return diffRecords(Object.keys(record.fields), before, after, { maps, values });
-}
-
-const statements = new Map<string, string>();
-
-/** Reads a record as entries show it; null if there is none. */
-export async function readSnapshot(db: Db, kind: string, id: string): Promise<RecordSnapshot | null> {
-  const record = AUDITED_RECORDS[kind];
-  if (record === undefined) return null;
-  const { rows } = await db.query<RecordSnapshot>({
-    name: `audit-read-${kind}`,
-    text: statementOf(kind, record, ''),
-    values: [id],
-  });
-  return rows[0] ?? null;
-}
-
-/**
- * As `readSnapshot`, before an operation of `ownerId` on its own record: locks the row as the operation will, so that nobody changes it in
- * between, and the entry shows no change of another's. A record of somebody else is neither read nor locked. Null: any owner.
- */
-export async function lockSnapshot(
-  db: Db,
-  kind: string,
-  id: string,
-  ownerId: string | null,
-): Promise<RecordSnapshot | null> {
-  const record = AUDITED_RECORDS[kind];
-  if (record?.lock === undefined) return readSnapshot(db, kind, id);
-  const { rows } = await db.query<RecordSnapshot>({
-    name: `audit-lock-${kind}`,
-    text: statementOf(kind, record, `and ($2::text is null or t.user_id = $2) ${record.lock}`),
-    values: [id, ownerId],
-  });
-  return rows[0] ?? null;
-}
-
-function statementOf(kind: string, { owner, name, fields, from }: AuditedRecord, rest: string): string {
-  const known = statements.get(kind + rest);
-  if (known !== undefined) return known;
-  const members = Object.entries(fields).map(([field, sql]) => `'${field}', ${sql}`);
-  const text = `select ${owner} as "ownerId", ${name} as name, json_build_object(${members.join(', ')}) as fields from ${from} ${rest}`;
-  statements.set(kind + rest, text);
-  return text;
-}

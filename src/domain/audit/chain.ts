@@ -49,10 +49,11 @@ interface Gap {
   seenAt: string;
 }
 
-/** Seals what is committed. One at a time: it keeps which gaps it saw. */
+/** Seals what is committed. One at a time: it keeps which gaps it saw, and the last link, because nobody else adds any. */
 export class ChainSealer {
   readonly #pool: Pool;
   #gap: Gap | null = null;
+  #last: Link | undefined;
 
   constructor(pool: Pool) {
     this.#pool = pool;
@@ -61,14 +62,18 @@ export class ChainSealer {
   /** Adds at most one link. Resolves with the number of entries that it sealed, and whether it was as many as a link may have. */
   async sealNext(): Promise<{ sealed: number; isFull: boolean }> {
     const deadBelow = await this.#findDeadGap(); // before the entries are read: who filled the gap meanwhile is among them
-    const last = await findLastLink(this.#pool);
+    const last = this.#last ?? (await findLastLink(this.#pool));
+    this.#last = last;
     const { rows } = await this.#pool.query<HashedEntry>({
       name: 'audit-unsealed',
       text: UNSEALED,
       values: [last.lastSeq],
     });
     const ready = beforeGap(rows, last.lastSeq, deadBelow);
-    if (ready.length > 0) await insertLink(this.#pool, last, ready);
+    if (ready.length > 0) {
+      this.#last = undefined; // whether an insert that fails was committed is unknown
+      this.#last = await insertLink(this.#pool, last, ready);
+    }
     if (ready.length < rows.length) this.#gap ??= { upto: rows.at(-1)!.seq, seenAt: await this.#now() };
     return { sealed: ready.length, isFull: ready.length === MAX_LINK };
   }
@@ -115,16 +120,18 @@ async function findExpiredHead(db: Db): Promise<Link | undefined> {
   return rows[0] && { lastSeq: rows[0].upto, hash: Buffer.from(rows[0].head, 'hex') };
 }
 
-async function insertLink(pool: Pool, previous: Link, entries: readonly HashedEntry[]): Promise<void> {
+async function insertLink(pool: Pool, previous: Link, entries: readonly HashedEntry[]): Promise<Link> {
   const seqs = entries.map(({ seq }) => seq);
   const hashes = entries.map(({ hash }) => hash);
+  const link = { lastSeq: seqs.at(-1)!, hash: hashLink(previous.hash, seqs, hashes) };
   await pool.query('insert into audit_seals (last_seq, seqs, hashes, previous, hash) values ($1, $2, $3, $4, $5)', [
-    seqs.at(-1),
+    link.lastSeq,
     seqs,
     hashes,
     previous.hash,
-    hashLink(previous.hash, seqs, hashes),
+    link.hash,
   ]);
+  return link;
 }
 
 function hashLink(previous: Buffer, seqs: readonly number[], hashes: readonly Buffer[]): Buffer {
@@ -134,7 +141,7 @@ function hashLink(previous: Buffer, seqs: readonly number[], hashes: readonly Bu
 }
 
 /** A fault of the chain, in words. */
-export interface ChainFault {
+interface ChainFault {
   /** Number of the entry, or the last one of a link. */
   seq: number;
   fault: string;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AuditChanges } from './audit-entry.ts';
 
 /** Stands for a value that may be a secret. */
-export const HIDDEN = '***';
+const HIDDEN = '***';
 
 /** Characters of one value, as JSON; a longer one is cut. */
 const MAX_VALUE = 1_000;

@@ -37,9 +37,11 @@ export async function insertEntry(db: Db, entry: NewEntry): Promise<void> {
   });
 }
 
-/** A statement that writes rows, and has no CTE. */
+/** A statement that writes rows. */
 export interface WritingStatement {
   name: string;
+  /** What it selects from: a common table expression that is written out before it. */
+  before?: string;
   text: string;
   values: unknown[];
 }
@@ -48,14 +50,19 @@ export interface WritingStatement {
  * Returns the statement with the entry written by it, if it writes a row: both or neither, for one round trip. Its result has one row for
  * each row that it wrote, with the `version` that the row has since: the transaction's, as `xmin` of all that it writes.
  */
-export function withEntry({ name, text, values }: WritingStatement, entry: NewEntry): WritingStatement {
-  let audited = auditedTexts.get(text);
+export function withEntry({ name, before, text, values }: WritingStatement, entry: NewEntry): WritingStatement {
+  let audited = auditedTexts.get(name);
   if (audited === undefined) {
-    audited = `with written as (${text} returning 1)
+    audited = `with ${before === undefined ? '' : `${before}, `}written as (${text} returning 1)
       insert into audit_entries (${NAMES}) select ${placeholders(values.length + 1)} from written returning xmin::text as version`;
-    auditedTexts.set(text, audited);
+    auditedTexts.set(name, audited);
   }
   return { name: `${name}-audited`, text: audited, values: [...values, ...valuesOf(entry)] };
+}
+
+/** Returns the statement alone. */
+export function plainStatement({ name, before, text, values }: WritingStatement): Omit<WritingStatement, 'before'> {
+  return { name, text: before === undefined ? text : `with ${before} ${text}`, values };
 }
 
 const auditedTexts = new BoundedMap<string, string>(100);

@@ -23,7 +23,7 @@ export interface AuditEvent {
 
 /**
  * Writes an event to the audit log, in the transaction of `db` if that is one. Never pass a secret, a token or a payload: what is given is stored
- * as it is. Whoever lets strangers cause it must bound how often (`RefusalLog`).
+ * as it is. Callers that unauthenticated requests can trigger must bound how often (`RefusalLog`).
  */
 export async function recordEvent(db: Db, actor: Admin, event: AuditEvent): Promise<void> {
   const author = authorOf(actor);

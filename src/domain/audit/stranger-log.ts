@@ -6,7 +6,7 @@ import { RefusalLog } from './refusal-log.ts';
 /** Entries in ten minutes: anybody can cause them, so fewer than of people's refusals, whom they must not keep out. */
 const MAX_OF_ALL = 50;
 
-/** Writes to the audit log that keys were refused before anybody acted: those that nobody has, and those from a wrong address. */
+/** Writes refused keys to the audit log: unknown ones, and those used from an address that they do not allow. */
 export class StrangerLog {
   readonly #log: RefusalLog;
 

@@ -1,9 +1,9 @@
 import type { Db } from '../../db/pool.ts';
 import type { Admin } from '../access/actor.ts';
 import { authorOf, type NewEntry } from './audit-entry.ts';
-import { changesOf, lockSnapshot, type RecordSnapshot, readSnapshot } from './audited-records.ts';
 import type { Fields } from './diff-records.ts';
 import { insertEntry, type WritingStatement, withEntry } from './insert-entry.ts';
+import { changesOf, lockSnapshot, type RecordSnapshot, readSnapshot } from './record-snapshot.ts';
 
 /** A change as the operation saw it. Members that AUDITED_RECORDS does not name are not shown. */
 export interface SeenChange {

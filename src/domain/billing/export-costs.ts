@@ -95,7 +95,7 @@ const FORMULA = /^[=+\-@\t\r\n]/;
 const QUOTED = /[",\r\n]/;
 
 /** Returns a text as a CSV field. One that a spreadsheet would calculate gets an apostrophe in front, and is then plain text. */
-export function csvText(text: string): string {
+function csvText(text: string): string {
   const safe = FORMULA.test(text) ? `'${text}` : text;
   return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,5 +1,5 @@
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
-import type { Price } from './price-list.ts';
+import { type Price, priceArrays } from './price-list.ts';
 
 /**
  * Turns runs into usage rows, one per minute, resource, component, item and number of units. Each minute is metered exactly
@@ -100,14 +100,7 @@ export async function meterUsage(pool: Pool, prices: readonly Price[], now: Date
     );
     const { from, until, end } = marks.rows[0]!;
     if (until <= from) return true;
-    await db.query(METER, [
-      from,
-      until,
-      prices.map((price) => price.component),
-      prices.map((price) => price.item),
-      prices.map((price) => price.usdPerHour),
-      prices.map((price) => price.tariff),
-    ]);
+    await db.query(METER, [from, until, ...priceArrays(prices)]);
     await db.query('update usage_meter set metered_until = $1', [until]);
     return until >= end;
   });

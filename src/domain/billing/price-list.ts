@@ -2,7 +2,7 @@ import { type CpuFlavor, cpuFlavors, findCpuFlavor, findGpuType, type GpuType, g
 import type { UsageComponent } from './usage.ts';
 
 /** Price lists: for workers, and for pods in each cloud. Storage costs the same in all. */
-export const TARIFFS = ['SERVERLESS', 'SECURE', 'COMMUNITY'] as const;
+const TARIFFS = ['SERVERLESS', 'SECURE', 'COMMUNITY'] as const;
 export type Tariff = (typeof TARIFFS)[number];
 
 /** One unit (a GPU, a vCPU, a GB) for one hour. */
@@ -32,6 +32,16 @@ export function currentPrices(): Price[] {
     ...Object.entries(STORAGE_USD_PER_GB_MONTH).flatMap(([component, price]) =>
       TARIFFS.map((tariff) => ({ ...hourly(component as UsageComponent, '', price / HOURS_A_MONTH), tariff })),
     ),
+  ];
+}
+
+/** Returns prices as arrays, for `unnest`: component, item, USD per hour, tariff. */
+export function priceArrays(prices: readonly Price[]): [string[], string[], number[], string[]] {
+  return [
+    prices.map(({ component }) => component),
+    prices.map(({ item }) => item),
+    prices.map(({ usdPerHour }) => usdPerHour),
+    prices.map(({ tariff }) => tariff),
   ];
 }
 

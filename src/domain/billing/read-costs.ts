@@ -30,7 +30,7 @@ export interface CostQuery {
 }
 
 /** The cost of one resource, product or user. Amounts are exact decimal text, in USD. */
-export interface CostGroup {
+interface CostGroup {
   /** The resource, the user or, by product, the kind of resources. */
   id: string;
   /** Null: not known any more, or by product. */
@@ -47,7 +47,7 @@ export interface CostGroup {
 }
 
 /** The cost of a UTC day; `amounts` are those of `series`, in its order, and `other` is the rest. */
-export interface CostDay {
+interface CostDay {
   day: string;
   amount: string;
   amounts: string[];

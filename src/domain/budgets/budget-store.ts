@@ -5,7 +5,7 @@ import { amountSql } from '../billing/money.ts';
 import type { Budget } from './budget.ts';
 import { IS_STOPPED, SPENT, THIS_MONTH } from './budget-sql.ts';
 
-export const MAX_BUDGETS = 1_000;
+const MAX_BUDGETS = 1_000;
 
 /** Spending of a month that is over does not count. */
 const COLUMNS = `

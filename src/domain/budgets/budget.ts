@@ -2,7 +2,7 @@ import type { BudgetId, EndpointId, UserId } from '../../core/ids.ts';
 
 /** Actions when a budget is used up: only notices, or no more workers and pods start. */
 export const BUDGET_ACTIONS = ['NOTIFY', 'STOP'] as const;
-export type BudgetAction = (typeof BUDGET_ACTIONS)[number];
+type BudgetAction = (typeof BUDGET_ACTIONS)[number];
 
 /** How much a user, or one of their endpoints, is to cost in a month (UTC). Amounts are exact decimal text, in USD. */
 export interface Budget {

@@ -5,7 +5,7 @@ import type { Budget } from './budget.ts';
 export type NoticeFacts = Pick<Budget, 'amount' | 'spent' | 'action' | 'notifyAt' | 'passed'>;
 
 /** The end of a budget that stops is always a threshold. */
-const USED_UP = 100;
+export const USED_UP = 100;
 
 export interface Notices {
   /** Passed and not recorded yet, the lowest first. */

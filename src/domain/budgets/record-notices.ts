@@ -2,10 +2,10 @@ import type { BudgetId } from '../../core/ids.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { systemActor } from '../access/actor.ts';
 import { recordEvent } from '../audit/record-event.ts';
-import { amountSql } from '../billing/money.ts';
+import { amountSql, toCents } from '../billing/money.ts';
 import type { Budget } from './budget.ts';
 import { SPENT, THIS_MONTH } from './budget-sql.ts';
-import { decideNotices, isPassed } from './decide-notices.ts';
+import { decideNotices, isPassed, USED_UP } from './decide-notices.ts';
 
 /** A threshold that was passed, as its webhook shows it. */
 export interface BudgetNotice extends Pick<Budget, 'userId' | 'endpointId' | 'month' | 'amount' | 'spent' | 'action'> {
@@ -60,7 +60,7 @@ async function recordPassed(db: Db, budgets: readonly Facts[]): Promise<BudgetNo
       const notice = await recordNotice(db, budget, { percent, isReported: percent === report });
       if (!notice) continue;
       recorded.push(notice);
-      if (notice.isStopped) await recordStop(db, notice);
+      if (notice.isStopped && percent === USED_UP) await recordStop(db, notice);
     }
   }
   return recorded;
@@ -71,7 +71,7 @@ async function recordStop(db: Db, { budgetId, userId, amount, spent }: BudgetNot
   await recordEvent(db, systemActor(userId), {
     operation: 'budget.stop',
     recordId: budgetId,
-    reason: `${spent} of ${amount} USD are spent: no more workers or pods are started`,
+    reason: `${toCents(spent)} of ${toCents(amount)} USD are spent: no more workers or pods are started`,
     changes: { isStopped: [false, true] },
   });
 }
@@ -106,7 +106,7 @@ const NOTICE = `n.id, n.budget_id as "budgetId", n.percent, n.at, b.user_id as "
 
 function toNotice({ isThisMonth, ...notice }: NoticeRow): BudgetNotice {
   const { action, amount, spent } = notice;
-  return { ...notice, isStopped: isThisMonth && action === 'STOP' && isPassed(100, amount, spent) };
+  return { ...notice, isStopped: isThisMonth && action === 'STOP' && isPassed(USED_UP, amount, spent) };
 }
 
 /** Returns the body of a notice's webhook. Throws if its budget was deleted. */

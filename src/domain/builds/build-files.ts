@@ -16,7 +16,7 @@ type FileId = Id<'buildFile'>;
 const CHUNK_BYTES = 2 ** 20;
 
 /** How long a file is kept after its last use. */
-export const FILE_RETENTION = '7 days';
+const FILE_RETENTION = '7 days';
 /** How long one may take to be sent: at the slowest speed that the server allows, and much longer than most. */
 const SENDING = '1 day';
 

@@ -1,7 +1,7 @@
 import { PROJECT_DEPENDENCIES, shellWord, startCommand, YARN_REGISTRY } from './dockerfile-of.ts';
 import type { Recipe } from './recipe.ts';
 
-export interface BuildStep {
+interface BuildStep {
   /** For people, such as `Install dependencies (npm)`. */
   name: string;
   /** Runs in the folder, without a shell. */
@@ -44,7 +44,7 @@ function serveCommand(recipe: Recipe): string[] {
   if (recipe.entry?.kind === 'handler') return command;
   const variables =
     recipe.language === 'python'
-      ? `PATH="$PWD/${VENV}/bin:$PATH" PYTHONPATH="$PWD/.podyard/python" PYTHONUNBUFFERED=1`
+      ? `PATH="$PWD/${VENV}/bin:$PATH" PYTHONPATH="$PWD/.podyard/python\${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1`
       : `PATH="$PWD/node_modules/.bin:$PATH" NODE_ENV=production`;
   return ['sh', '-c', `export ${variables}; exec "$@"`, 'podyard', ...command];
 }

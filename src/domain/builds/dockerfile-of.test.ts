@@ -136,6 +136,19 @@ test('without an engine: the same in a virtual environment, or with npm', () => 
   expect(() => commandsOf({ ...PYTHON, language: 'dockerfile' }, { hasUv: false })).toThrow(/a container engine/);
 });
 
+test('without an engine, a program in Python finds the kit, and the packages that its endpoint’s PYTHONPATH names', async () => {
+  const entry: Recipe['entry'] = { kind: 'program', command: ['sh', '-c', 'echo "$PYTHONPATH"'] };
+  const [program, ...args] = commandsOf({ ...PYTHON, entry }, { hasUv: false }).serve;
+  const kit = join(tmpdir(), '.podyard/python');
+  for (const [PYTHONPATH, expected] of [
+    ['', kit],
+    ['/opt/torch', `${kit}:/opt/torch`],
+  ] as const) {
+    const env = { PATH: process.env.PATH, PYTHONPATH };
+    expect((await promisify(execFile)(program!, args, { cwd: tmpdir(), env })).stdout.trim()).toBe(expected);
+  }
+});
+
 test('the kit’s files are in the package, and an own Dockerfile gets none', () => {
   for (const language of ['python', 'javascript'] as const) {
     for (const { path, source } of kitFiles({ language })) {

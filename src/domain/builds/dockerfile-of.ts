@@ -1,7 +1,7 @@
 import type { Recipe } from './recipe.ts';
 
 /** Where the code is in a generated image. */
-export const APP = '/app';
+const APP = '/app';
 const DEFAULT_VERSIONS = { python: '3.12', javascript: '24' } as const;
 const UID = 10001;
 
@@ -15,7 +15,7 @@ export function dockerfileOf(recipe: Recipe): string {
 }
 
 /** Returns the image that a generated Dockerfile begins with. */
-export function baseOf({ language, base, version }: Recipe): string {
+function baseOf({ language, base, version }: Recipe): string {
   if (base !== null) return base;
   return language === 'python'
     ? `python:${version ?? DEFAULT_VERSIONS.python}-slim`

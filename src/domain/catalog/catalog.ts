@@ -40,7 +40,7 @@ export const REGIONS = [
   'ANTARCTICA',
   'UNKNOWN',
 ] as const;
-export type Region = (typeof REGIONS)[number];
+type Region = (typeof REGIONS)[number];
 
 export const COMPLIANCE = [
   'GDPR',
@@ -56,7 +56,7 @@ export const COMPLIANCE = [
   'HIPAA',
   'RENEWABLE',
 ] as const;
-export type Compliance = (typeof COMPLIANCE)[number];
+type Compliance = (typeof COMPLIANCE)[number];
 
 export const VOLUME_TYPES = ['STANDARD', 'HIGH_PERFORMANCE'] as const satisfies readonly VolumeType[];
 

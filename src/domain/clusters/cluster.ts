@@ -11,7 +11,7 @@ export type ClusterWanted = 'RUN' | 'DELETE';
 export type ClusterPhase = 'WAITING' | 'STARTING' | 'RUNNING' | 'FAILED';
 
 /** The compute of each pod. */
-export interface ClusterCompute {
+interface ClusterCompute {
   gpuTypeId: string;
   gpusPerPod: number;
   podCount: number;

@@ -8,7 +8,7 @@ import type { Operation, Tx } from '../change.ts';
 import { checkReferences } from '../containers/check-references.ts';
 import { mergeContainer } from '../containers/merge-container.ts';
 import { insertLease } from '../leases/endpoint-lease.ts';
-import { insertRelease } from '../releases/release-store.ts';
+import { insertFirstRelease } from '../releases/release-store.ts';
 import { checkRules } from './check-rules.ts';
 import { cpuSelection } from './cpu-selection.ts';
 import type { ContainerConfig, Endpoint, GpuConfig } from './endpoint.ts';
@@ -64,7 +64,7 @@ export const createEndpoint: Operation<Tx, NewEndpoint, Endpoint> = {
       version: 1,
     });
     if (leaseSeconds !== undefined) await insertLease(db, created.id, leaseSeconds);
-    await insertRelease(db, created, actor.userId, [], null);
+    await insertFirstRelease(db, { endpoint: created, createdBy: actor.userId, diff: [], image: null });
     publishEndpoint(bus, created.id);
     return created;
   },

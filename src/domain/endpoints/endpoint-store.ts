@@ -199,21 +199,20 @@ export function rememberVersion(db: Db, { endpoint, rowVersion }: EndpointVersio
   versions.set(endpoint.id, { endpoint, rowVersion, untilMs: performance.now() + REMEMBERED_MS });
 }
 
-export async function updateEndpointRow(db: Db, endpoint: Endpoint): Promise<void> {
-  await db.query(updateEndpointStatement(endpoint, null));
-}
-
 let updateText: string | undefined;
 
-/** Returns the statement that stores an endpoint, if its row is there and still has `rowVersion`; null: any will do. */
+/**
+ * Returns the statement that stores an endpoint, if its row is there and still has `rowVersion`; null: any will do. A new version ends
+ * the service of an earlier release.
+ */
 export function updateEndpointStatement(endpoint: Endpoint, rowVersion: string | null): WritingStatement {
   const row = updatedRow(COLUMNS, endpoint);
-  updateText ??= `update endpoints set ${assignments(row, 4)}
+  updateText ??= `update endpoints set ${assignments(row, 5)}, serving_version = case when version = $4 then serving_version end
     where id = $1 and user_id = $2 and ($3::text is null or xmin = $3::text::xid)`;
   return {
     name: 'endpoint-update',
     text: updateText,
-    values: [endpoint.id, endpoint.userId, rowVersion, ...Object.values(row)],
+    values: [endpoint.id, endpoint.userId, rowVersion, endpoint.version, ...Object.values(row)],
   };
 }
 

@@ -4,9 +4,10 @@ import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { SeenChange } from '../audit/witness.ts';
+import { isBuildImage } from '../builds/build-image.ts';
 import type { CpuRequest } from '../catalog/cpu-config.ts';
 import type { Operation, Tx } from '../change.ts';
-import { checkReferences } from '../containers/check-references.ts';
+import { checkAddedReferences, checkReferences } from '../containers/check-references.ts';
 import { RELEASED } from '../releases/diff-releases.ts';
 import { askForImage } from '../releases/release-images.ts';
 import { updateTemplateUse } from '../templates/template-store.ts';
@@ -19,12 +20,11 @@ import {
   getEndpointVersion,
   recallVersion,
   rememberVersion,
-  updateEndpointStatement,
 } from './endpoint-store.ts';
 import { type GpuChange, mergeGpu } from './gpu-rule.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
 import { leaveTemplate, saveOwnTemplate, type TemplateSource, templateContainer } from './template-container.ts';
-import { writeEndpoint } from './write-endpoint.ts';
+import { endpointWrite, writeEndpoint } from './write-endpoint.ts';
 
 type Fixed = 'id' | 'userId' | 'type' | 'templateId' | 'version' | 'createdAt';
 type Merged = 'gpu' | 'workers' | 'scaling';
@@ -53,17 +53,17 @@ export type EndpointUpdate = EndpointChange | ((before: Endpoint) => EndpointCha
 export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpdate }, Endpoint> = {
   name: 'endpoint.update',
   permission: PERMISSIONS.writeEndpoint,
-  // An update without a release adds no references: a write if the row is still as it was seen, and a read before it unless it was just seen.
+  // A write if the row is still as it was seen, and a read before it unless it was just seen. With references it has to lock what they name.
   async runAtOnce(tx, { id, update }) {
     const { db, actor, bus } = tx;
     publishEndpoint(bus, id);
     const known = recallVersion(db, actor.userId, id);
-    const foreseen = known && foresee(known.endpoint, update);
+    const foreseen = known && foresee(actor, known.endpoint, update);
     if (foreseen === null) return undefined;
     const written = foreseen && (await writeAtOnce(tx, known!, foreseen));
     if (written) return written;
     const version = await getEndpointVersion(db, actor.userId, id);
-    const after = changeAtOnce(version.endpoint, update);
+    const after = changeAtOnce(actor, version.endpoint, update);
     if (after === null || after === version.endpoint) return after ?? undefined;
     return writeAtOnce(tx, version, after);
   },
@@ -77,17 +77,29 @@ export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpd
   seesItsChange: true,
 };
 
-/** Returns the endpoint with the update; null if that needs a transaction. Throws `badRequest` if a rule is broken. */
-function changeAtOnce(before: Endpoint, update: EndpointUpdate): Endpoint | null {
+/** Returns the endpoint with the update; null if that needs a transaction. Throws `badRequest` if a rule is broken, `forbidden` as `checkReferences`. */
+function changeAtOnce(actor: Actor, before: Endpoint, update: EndpointUpdate): Endpoint | null {
   const { template, isEnvMerged: _, ...change } = typeof update === 'function' ? update(before) : update;
-  if (template || RELEASED.some((member) => member in change)) return null;
-  return Object.keys(change).length === 0 ? before : mergeChange(before, change);
+  if (template) return null;
+  if (Object.keys(change).length === 0) return before;
+  const after = mergeChange(before, change);
+  if (!RELEASED.some((member) => member in change)) return after;
+  if (readsOthers(before, change)) return null;
+  checkAddedReferences(actor, before, change);
+  return after;
+}
+
+/** True if a release names records that have to be there when it is stored, or an image that is to be resolved anew. */
+function readsOthers(before: Endpoint, { image, registryId, networkVolumeIds = [] }: EndpointChange): boolean {
+  return (
+    image === before.image || isBuildImage(image ?? before.image) || Boolean(registryId) || networkVolumeIds.length > 0
+  );
 }
 
 /** As `changeAtOnce`, for an endpoint that may have changed since: undefined if only the row itself can tell, as for a broken rule. */
-function foresee(known: Endpoint, update: EndpointUpdate): Endpoint | null | undefined {
+function foresee(actor: Actor, known: Endpoint, update: EndpointUpdate): Endpoint | null | undefined {
   try {
-    const after = changeAtOnce(known, update);
+    const after = changeAtOnce(actor, known, update);
     return after === known ? undefined : after;
   } catch (error) {
     if (error instanceof Failure) return undefined;
@@ -97,15 +109,15 @@ function foresee(known: Endpoint, update: EndpointUpdate): Endpoint | null | und
 
 /** Stores an endpoint if its row still has the version that was seen; else returns undefined. */
 async function writeAtOnce(
-  { db, audited }: Tx,
+  { db, actor, audited }: Tx,
   { endpoint: before, rowVersion }: EndpointVersion,
   after: Endpoint,
 ): Promise<Endpoint | undefined> {
-  const statement = audited(updateEndpointStatement(after, rowVersion), seenChange(before, after));
-  const { rows } = await db.query<{ version: string }>(statement);
+  const { endpoint, statement } = endpointWrite(actor, before, after, rowVersion);
+  const { rows } = await db.query<{ version: string }>(audited(statement, seenChange(before, endpoint)));
   if (!rows[0]) return undefined;
-  rememberVersion(db, { endpoint: after, rowVersion: rows[0].version });
-  return after;
+  rememberVersion(db, { endpoint, rowVersion: rows[0].version });
+  return endpoint;
 }
 
 /** `updateEndpoint` as a part of another change, without the hint to the scaler. */
@@ -142,7 +154,7 @@ export function mergeChange(before: Endpoint, change: EndpointChange): Endpoint 
   checkFamily(before, change);
   const after = merged(before, change);
   after.dataCenterIds = [...new Set(after.dataCenterIds)];
-  if (after.gpu) after.gpu = { ...after.gpu, pools: [...new Set(after.gpu.pools)] };
+  if (change.gpu && after.gpu) after.gpu = { ...after.gpu, pools: [...new Set(after.gpu.pools)] };
   checkChange(after, change);
   return after;
 }

@@ -1,37 +1,49 @@
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
-import type { ImageIdentity } from '../images/image-identity.ts';
+import { plainStatement, type WritingStatement } from '../audit/insert-entry.ts';
 import { diffReleases } from '../releases/diff-releases.ts';
-import type { ReleaseChange } from '../releases/release.ts';
-import { insertRelease } from '../releases/release-store.ts';
-import { serveNewest } from '../releases/trial-store.ts';
+import { type NewRelease, noteBuild, releaseStatement } from '../releases/release-store.ts';
 import type { Endpoint } from './endpoint.ts';
-import { updateEndpointRow } from './endpoint-store.ts';
+import { updateEndpointStatement } from './endpoint-store.ts';
 
-/**
- * Stores a changed endpoint; if its release spec changed, as version n + 1 with a release. A release with the image of the one
- * before runs exactly that, whatever the name stands for by now. Call it in the transaction that locked `before`.
- */
-export async function writeEndpoint(db: Db, actor: Actor, before: Endpoint, after: Endpoint): Promise<Endpoint> {
-  const diff = diffReleases(before, after);
-  if (diff.length > 0) {
-    const isSameImage = before.image === after.image;
-    return writeRelease(db, actor, { ...after, version: before.version + 1 }, diff, isSameImage ? 'as before' : null);
-  }
-  await updateEndpointRow(db, after);
-  return after;
+/** What a change of an endpoint comes to. */
+interface EndpointWrite {
+  endpoint: Endpoint;
+  statement: WritingStatement;
+  release: NewRelease | null;
 }
 
-/** Stores an endpoint with the release that it is the first of. `image`: what its image stands for; null: not resolved yet. */
-export async function writeRelease(
-  db: Db,
+/**
+ * Returns the changed endpoint, and the statement that stores it if its row still has `rowVersion` (null: any). If its release spec changed, that is version
+ * n + 1 with a release. A release with the image of the one before runs exactly that, whatever the name stands for by now.
+ */
+export function endpointWrite(
   actor: Actor,
-  endpoint: Endpoint,
-  diff: readonly ReleaseChange[],
-  image: ImageIdentity | 'as before' | null,
-): Promise<Endpoint> {
-  await updateEndpointRow(db, endpoint);
-  await insertRelease(db, endpoint, actor.userId, diff, image);
-  await serveNewest(db, endpoint.id);
+  before: Endpoint,
+  after: Endpoint,
+  rowVersion: string | null,
+): EndpointWrite {
+  const diff = diffReleases(before, after);
+  if (diff.length === 0) {
+    return { endpoint: after, statement: updateEndpointStatement(after, rowVersion), release: null };
+  }
+  const endpoint = { ...after, version: before.version + 1 };
+  const image = before.image === after.image ? 'as before' : null;
+  const release = { endpoint, createdBy: actor.userId, diff, image } as const;
+  return { endpoint, statement: releaseStatement(release, updateEndpointStatement(endpoint, rowVersion)), release };
+}
+
+/** Stores a changed endpoint, with its release if there is one. Call it in the transaction that locked `before`. */
+export async function writeEndpoint(db: Db, actor: Actor, before: Endpoint, after: Endpoint): Promise<Endpoint> {
+  const { endpoint, statement, release } = endpointWrite(actor, before, after, null);
+  await db.query(plainStatement(statement));
+  if (release) await noteBuild(db, release);
   return endpoint;
+}
+
+/** Stores an endpoint with the release that it is the first of. */
+export async function writeRelease(db: Db, release: NewRelease): Promise<Endpoint> {
+  await db.query(plainStatement(releaseStatement(release, updateEndpointStatement(release.endpoint, null))));
+  await noteBuild(db, release);
+  return release.endpoint;
 }

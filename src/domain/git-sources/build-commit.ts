@@ -124,7 +124,8 @@ export const deployBuild: Operation<Tx, { id: BuildId }, Endpoint | null> = {
     publishEndpoint(bus, before.id);
     if (settings?.schedule) await setFloorSchedule(db, before.id, settings.schedule);
     const changes = [await commitChange(db, before.image, git), ...diff];
-    const written = await writeRelease(db, actor, { ...after, version: before.version + 1 }, changes, null);
+    const endpoint = { ...after, version: before.version + 1 };
+    const written = await writeRelease(db, { endpoint, createdBy: actor.userId, diff: changes, image: null });
     saw({ recordId: written.id, recordName: written.name, before, after: written });
     return written;
   },

@@ -88,7 +88,7 @@ export async function askForLook(db: Db, id: GitSourceId): Promise<void> {
   await db.query('update git_sources set asks = asks + 1 where id = $1', [id]);
 }
 
-/** Returns the secret that a webhook is checked with; undefined: there is no such source. */
+/** Returns the secret that a webhook is checked with; undefined if there is none. */
 export async function findHook(
   db: Db,
   id: string,

@@ -9,7 +9,7 @@ export const REQUEST_COLUMNS = [
   'requests_5xx',
 ] as const;
 /** Columns of `history` that count events. */
-export const EVENT_COLUMNS = [
+const EVENT_COLUMNS = [
   ...COUNTER_COLUMNS,
   ...REQUEST_COLUMNS,
   'cold_starts',

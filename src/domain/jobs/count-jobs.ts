@@ -66,7 +66,7 @@ export const OF_ONE_ROW: Aggregates = {
 
 /**
  * Returns the statement that adds to the counters of endpoints in one lane. `from`: a CTE whose rows have an
- * `endpoint_id`. `lane`: SQL for the lane, which only one writer uses at a time, so that nobody waits for its row lock.
+ * `endpoint_id`. `lane`: SQL for the lane, which only one writer uses at a time, so that no writer waits for its row lock.
  * `deltas`: for each counter that changes, an SQL aggregate over the rows of an endpoint; with `isOneRow` an expression.
  */
 export function addToCounters({

@@ -206,7 +206,7 @@ export const WAIT_REASONS = [
   'LOW_PRIORITY',
   'BUSY',
 ] as const;
-export type WaitReason =
+type WaitReason =
   | Exclude<EndpointState['state'], 'HEALTHY' | 'SCALED_TO_ZERO' | 'ROLLING_OUT'>
   | 'LOW_PRIORITY'
   | 'BUSY';

@@ -7,7 +7,7 @@ import type { Db } from '../../db/pool.ts';
  */
 export const WEBHOOK_STATES = ['WAITING', 'PENDING', 'DELIVERED', 'FAILED', 'UNKNOWN'] as const;
 
-export interface WebhookTry {
+interface WebhookTry {
   /** ISO 8601. */
   at: string;
   /** The receiver's; null if it gave none. */

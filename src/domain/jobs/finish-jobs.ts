@@ -35,7 +35,7 @@ export const FINISH_PLAIN = finish(rowsOfArrays, PLAIN, false);
 
 /** The same for one result, whose values are parameters. */
 export const FINISH_ONE = finish(rowOfValues, '');
-export const FINISH_PLAIN_ONE = finish(rowOfValues, PLAIN, false);
+const FINISH_PLAIN_ONE = finish(rowOfValues, PLAIN, false);
 
 /** A statement for many rows and for one. */
 const STATEMENTS = {

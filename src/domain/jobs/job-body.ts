@@ -6,7 +6,7 @@ import type { WebhookPolicy } from './webhook-policy.ts';
 /** A job as a client submits it (docs/interface/queue.md, "Submitting"). `input` and `extras` are slices of the body's JSON text. */
 export interface JobBody {
   input: Source;
-  /** `"s3Config":…`, appended to what the worker gets and shown to nobody else. */
+  /** `"s3Config":…`, appended to what the worker gets, and never shown to clients. */
   extras: string | null;
   webhook: string | null;
   executionTimeoutMs: number | null;
@@ -185,7 +185,7 @@ export function sliceMembers(text: string, names: readonly string[]): Map<string
 }
 
 /** Returns the text of an object with another value for a top-level member that it has; the rest stays as it was written. */
-export function replaceMember(text: string, name: string, json: string): string {
+function replaceMember(text: string, name: string, json: string): string {
   let replaced = '';
   let copiedTo = 0;
   visitMembers(text, (key, start, end) => {

@@ -56,7 +56,7 @@ export const MEASURE_INPUT = `
   union all
   select ${inputBytes()} from finished_jobs where id = $1 and endpoint_id || '' = $2 and keep_until > now()`;
 
-export const PAYLOADS = ['input', 'output', 'error'] as const;
+const PAYLOADS = ['input', 'output', 'error'] as const;
 export type PayloadName = (typeof PAYLOADS)[number];
 
 const COLUMNS: Record<PayloadName, [live: string, finished: string]> = {

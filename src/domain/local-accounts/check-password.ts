@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import { COMMON_WORDS, SEQUENCES } from './common-pieces.ts';
 
-export const MIN_PASSWORD_LENGTH = 12;
+const MIN_PASSWORD_LENGTH = 12;
 /** Longer ones are a burden for the server, and no safer. */
 export const MAX_PASSWORD_LENGTH = 256;
 /** How much has to be left of a password without what is easy to guess. */

@@ -3,7 +3,7 @@ import type { LogLevel } from './log-level.ts';
 export type LogSource = 'container' | 'system';
 
 /** A stored line; `seq` ascends in the order of storing. */
-export interface StoredLogLine {
+interface StoredLogLine {
   seq: number;
   ts: Date;
   source: LogSource;

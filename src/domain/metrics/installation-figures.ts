@@ -20,7 +20,7 @@ export interface InstallationFigures {
   modelBytes: number;
 }
 
-export interface EndpointLoad {
+interface EndpointLoad {
   id: EndpointId;
   /** Queued jobs, or held requests. */
   queued: number;

@@ -1,5 +1,6 @@
 import type { Db } from '../../db/pool.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
+import { missingTokenText } from './model-text.ts';
 import type { ModelUse } from './pinned-model.ts';
 
 export interface EndpointModel extends ModelUse {
@@ -25,7 +26,7 @@ export async function listEndpointModels(db: Db, { userId, models }: Endpoint): 
   const known = new Set(secrets.rows.map(({ name }) => name));
   return models.map((use) => {
     const isLacking = use.tokenSecret !== null && !known.has(use.tokenSecret);
-    const problem = isLacking ? `there is no secret '${use.tokenSecret}', which is to hold its token` : null;
+    const problem = isLacking ? missingTokenText(use.tokenSecret!) : null;
     return { ...use, files: files.get(use.id) ?? 0, problem };
   });
 }

@@ -32,3 +32,8 @@ export function referenceOf({ source, name, revision, commit }: Asked): string {
 
 /** The branch that a hub's reference means where it names none. */
 export const DEFAULT_REVISION = 'main';
+
+/** Returns why a model cannot be fetched whose secret was deleted. */
+export function missingTokenText(secret: string): string {
+  return `there is no secret '${secret}', which is to hold its token`;
+}

@@ -2,7 +2,7 @@
 
 /** Where models come from: a hub's repository, a file by URL, an object of an S3 bucket, an artifact in a registry. */
 export const MODEL_SOURCES = ['HUB', 'HTTPS', 'S3', 'OCI'] as const;
-export type ModelSource = (typeof MODEL_SOURCES)[number];
+type ModelSource = (typeof MODEL_SOURCES)[number];
 
 /** A file of a model. */
 export interface PinnedFile {

@@ -1,5 +1,6 @@
 /** Finds the conditions in the installation's facts that a destination is to be told of. Pure: time is an argument. */
 import type { UserId } from '../../core/ids.ts';
+import { toCents } from '../billing/money.ts';
 import { endpointState } from '../endpoints/endpoint-state.ts';
 import { withoutOutput } from '../logs/quote-output.ts';
 import type { Condition, Destination, NoticeEvent } from './notice.ts';
@@ -70,7 +71,7 @@ function ofBudget({ id, userId, owner, name, month, amount, spent, passed, isSto
   const percent = Math.max(...passed);
   if (passed.length === 0) return [];
   const stopped = isStopped ? ', and no more workers and pods are started' : '';
-  const detail = `${spent} of ${amount} USD (${percent} %) are spent in ${month}${stopped}`;
+  const detail = `${toCents(spent)} of ${toCents(amount)} USD (${percent} %) are spent in ${month}${stopped}`;
   const subject = `${id}:${month}:${amount}:${percent}`;
   return [{ event: 'BUDGET', phase: 'BEGAN', name, owner, subject, accounts: [userId], page: '/billing', detail }];
 }

@@ -28,7 +28,7 @@ export const INSTALLATION_EVENTS: readonly NoticeEvent[] = [
 export const DESTINATION_KINDS = ['EMAIL', 'WEBHOOK', 'SLACK', 'TEAMS'] as const;
 export type DestinationKind = (typeof DESTINATION_KINDS)[number];
 
-/** Where notices go. Its URL and its secret are not part of it: nobody reads them again. */
+/** Where notices go. Its URL and its secret are write-only. */
 export interface Destination {
   id: DestinationId;
   /** A user or a team, of whose records it is told; null: the installation, with the records of all. */

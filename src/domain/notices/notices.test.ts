@@ -100,10 +100,11 @@ describe('what is told', () => {
       name: null,
       month: '2026-11',
       amount: '100',
-      spent: '101',
+      spent: '101.987654321',
     };
     const [one, ...others] = found({ ...NOTHING, budgets: [{ ...budget, passed: [80, 100], isStopped: true }] });
     expect(one).toMatchObject({ event: 'BUDGET', subject: 'b:2026-11:100:100' });
+    expect(one!.detail).toContain('101.99 of 100.00 USD (100 %)');
     expect(one!.detail).toContain('no more workers and pods are started');
     expect(others).toEqual([]);
   });

@@ -38,7 +38,7 @@ export const stopPod: Operation<Tx, { id: PodId }, Pod> = {
 };
 
 /** Replaces the running container by a new one. Throws `notFound`, and `conflict` as `stopPod` does. */
-export const restartPod: Operation<Tx, { id: PodId }, Pod> = {
+const restartPod: Operation<Tx, { id: PodId }, Pod> = {
   name: 'pod.restart',
   permission: PERMISSIONS.writePod,
   run: async (tx, { id }) => wantPodRunning(tx.db, await lockPod(tx, id, 'restart')),

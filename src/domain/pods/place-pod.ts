@@ -11,7 +11,7 @@ import { type GpuStock, type Stock, withoutUsed } from '../catalog/capacity-sour
 import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
 import { checkMoreGpus } from '../quotas/check-limit.ts';
-import { takesFromQuotas } from '../quotas/pods-beyond-quota.ts';
+import { takesFromQuotas } from '../quotas/usage.ts';
 import { listReclaimableWorkers, reclaimGpus } from '../workers/reclaimable-workers.ts';
 import { listGpusInUse } from '../workers/worker-lifecycle.ts';
 import type { Pod, PodGpu } from './pod.ts';

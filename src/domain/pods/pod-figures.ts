@@ -20,7 +20,7 @@ export const READ_TIMEOUT_MS = { one: 1_500, list: 50 } as const;
 const TTL_MS = 1_000;
 /** Concurrent requests to the runtime: a list of a hundred pods must not block the engine. */
 const MAX_IN_FLIGHT = 8;
-/** Usage that nobody read for this long is dropped. */
+/** Usage that was not read for this long is dropped. */
 const KEEP_MS = 60_000;
 
 interface Entry {

@@ -136,3 +136,13 @@ export function podActions(status: PodStatus, isLocked: boolean): PodAction[] {
 export function isHolding(status: PodStatus): boolean {
   return status === 'PROVISIONING' || status === 'STARTING' || status === 'RUNNING';
 }
+
+/** The status that a pod should have, as interfaces older than this one say it. */
+export const DESIRED_STATUS: Record<PodStatus, 'RUNNING' | 'EXITED' | 'TERMINATED'> = {
+  PROVISIONING: 'RUNNING',
+  STARTING: 'RUNNING',
+  RUNNING: 'RUNNING',
+  EXITED: 'EXITED',
+  ERROR: 'EXITED',
+  TERMINATED: 'TERMINATED',
+};

@@ -20,7 +20,7 @@ export interface Usage {
 }
 
 /** A quota, what the user holds of it, and what of that is borrowed: held beyond the quota, until others need it. */
-export interface QuotaUse {
+interface QuotaUse {
   /** Null: none. */
   quota: number | null;
   used: number;

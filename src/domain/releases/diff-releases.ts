@@ -35,6 +35,7 @@ export const RELEASED = Object.keys(FIELDS) as (keyof ReleaseSpec)[];
  * that changed.
  */
 export function diffReleases(before: ReleaseSpec, after: ReleaseSpec): ReleaseChange[] {
+  if (RELEASED.every((member) => before[member] === after[member])) return [];
   const was = fieldsOf(before);
   const is = fieldsOf(after);
   const changes: ReleaseChange[] = [];

@@ -24,7 +24,8 @@ export const moveImage: Operation<Tx, { id: EndpointId; version: number; identit
     if (was === null || was.digest === identity.digest) return before;
     publishEndpoint(bus, id);
     const diff = [imageMove(before.image, was.digest, identity.digest)];
-    return writeRelease(db, actor, { ...before, version: version + 1 }, diff, identity);
+    const endpoint = { ...before, version: version + 1 };
+    return writeRelease(db, { endpoint, createdBy: actor.userId, diff, image: identity });
   },
   subject: ({ id }) => id,
   isAudited: ({ version }, endpoint) => endpoint.version !== version,

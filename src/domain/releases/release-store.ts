@@ -1,6 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import { type EndpointId, newId, type ReleaseId, type UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { WritingStatement } from '../audit/insert-entry.ts';
 import { buildIdOf } from '../builds/build-image.ts';
 import { noteEndpoint } from '../builds/build-store.ts';
 import type { Endpoint, ReleaseSpec } from '../endpoints/endpoint.ts';
@@ -8,40 +9,69 @@ import type { ImageIdentity } from '../images/image-identity.ts';
 import type { Release, ReleaseChange } from './release.ts';
 
 /** Returns the part of an endpoint that a release fixes and a worker starts with. */
-export function releaseSpecOf(endpoint: Endpoint): ReleaseSpec {
+function releaseSpecOf(endpoint: Endpoint): ReleaseSpec {
   const { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds, models } = endpoint;
   return { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds, models };
 }
 
-/** Stores the endpoint's current version as a release. `image`: what its image stands for; null: control is to resolve it. */
-export async function insertRelease(
-  db: Db,
-  endpoint: Endpoint,
-  createdBy: UserId,
-  diff: readonly ReleaseChange[],
-  image: ImageIdentity | 'as before' | null,
-): Promise<void> {
+/** A release that is to be stored: the endpoint's current version. */
+export interface NewRelease {
+  endpoint: Endpoint;
+  createdBy: UserId;
+  diff: readonly ReleaseChange[];
+  /** What its image stands for; null: control is to resolve it. */
+  image: ImageIdentity | 'as before' | null;
+}
+
+/** Returns the text of the insert: from the row of `source`, with parameters after `$skipped`. */
+function insertText(source: string, skipped: number): string {
+  const at = (n: number) => `$${skipped + n}`;
+  return `insert into releases (id, endpoint_id, version, created_by, spec, diff, image_digest, image_reference,
+      image_resolved_at)
+    select ${[1, 2, 3, 4, 5, 6].map(at).join(', ')}, coalesce(${at(7)}, before.image_digest),
+      coalesce(${at(8)}, before.image_reference), case when ${at(7)} is null then before.image_resolved_at else now() end
+    from ${source}
+    left join releases before on ${at(9)} and before.endpoint_id = ${at(2)} and before.version = ${at(3)} - 1`;
+}
+
+function insertedValues({ endpoint, createdBy, diff, image }: NewRelease): unknown[] {
   const given = image === 'as before' ? null : image;
-  await db.query({
-    name: 'release-insert',
-    text: `insert into releases (id, endpoint_id, version, created_by, spec, diff, image_digest, image_reference,
-             image_resolved_at)
-           select $1, $2, $3, $4, $5, $6, coalesce($7, before.image_digest), coalesce($8, before.image_reference),
-             case when $7 is null then before.image_resolved_at else now() end
-           from (select) one
-           left join releases before on $9 and before.endpoint_id = $2 and before.version = $3 - 1`,
-    values: [
-      newId<ReleaseId>(),
-      endpoint.id,
-      endpoint.version,
-      createdBy,
-      JSON.stringify(releaseSpecOf(endpoint)),
-      JSON.stringify(diff),
-      given?.digest ?? null,
-      given?.reference ?? null,
-      image === 'as before',
-    ],
-  });
+  return [
+    newId<ReleaseId>(),
+    endpoint.id,
+    endpoint.version,
+    createdBy,
+    JSON.stringify(releaseSpecOf(endpoint)),
+    JSON.stringify(diff),
+    given?.digest ?? null,
+    given?.reference ?? null,
+    image === 'as before',
+  ];
+}
+
+const FIRST = insertText('(select) one', 0);
+
+/** Stores the first release of an endpoint. */
+export async function insertFirstRelease(db: Db, release: NewRelease): Promise<void> {
+  await db.query({ name: 'release-insert', text: FIRST, values: insertedValues(release) });
+  await noteBuild(db, release);
+}
+
+let changedText: string | undefined;
+
+/** Returns the statement that changes the endpoint's row by `update`, and stores the release if it did. Call `noteBuild` after it. */
+export function releaseStatement(release: NewRelease, update: WritingStatement): WritingStatement {
+  changedText ??= insertText('changed', update.values.length);
+  return {
+    name: 'release-write',
+    before: `changed as (${update.text} returning 1)`,
+    text: changedText,
+    values: [...update.values, ...insertedValues(release)],
+  };
+}
+
+/** Records that an endpoint uses a build. */
+export async function noteBuild(db: Db, { endpoint }: Pick<NewRelease, 'endpoint'>): Promise<void> {
   const buildId = buildIdOf(endpoint.image);
   if (buildId !== null) await noteEndpoint(db, buildId, endpoint.userId, endpoint.id);
 }

@@ -40,7 +40,8 @@ export const rollbackRelease: Operation<Tx, { id: EndpointId; releaseId: Release
     const moved = hasMoved ? [imageMove(image, current.digest, identity.digest)] : [];
     const diff = [...moved, ...diffReleases(before, after)];
     if (diff.length === 0) return before;
-    return writeRelease(db, actor, { ...after, version: before.version + 1 }, diff, identity);
+    const endpoint = { ...after, version: before.version + 1 };
+    return writeRelease(db, { endpoint, createdBy: actor.userId, diff, image: identity });
   },
   subject: ({ id }) => id,
 };

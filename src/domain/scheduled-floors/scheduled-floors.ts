@@ -1,6 +1,6 @@
 /** In the order of `Date.getUTCDay()`. */
 export const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] as const;
-export type Weekday = (typeof WEEKDAYS)[number];
+type Weekday = (typeof WEEKDAYS)[number];
 
 /** At least so many workers from one time of day to another, on the days on which it begins. */
 export interface ScheduledFloor {

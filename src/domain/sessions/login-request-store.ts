@@ -26,7 +26,7 @@ interface NewRequest {
   lifetimeMs: number;
 }
 
-/** Requests that nobody has decided yet: of one network, and of all. */
+/** The most pending requests, of one network and of all. */
 const MAX_OF_NETWORK = 20;
 const MAX_PENDING = 5_000;
 
@@ -62,7 +62,7 @@ export async function insertApprovedRequest(
   );
 }
 
-/** Finds a request that nobody has decided yet. */
+/** Finds a pending request. */
 export async function findPendingRequest(db: Db, userCodeHash: Buffer): Promise<LoginRequest | undefined> {
   const result = await db.query<LoginRequest>(
     `select id, host, address, expires_at as "expiresAt" from login_requests
@@ -99,7 +99,7 @@ export interface PolledRequest {
 /** Added to the interval of a command line that asks too often (RFC 8628, 3.5). */
 const SLOW_DOWN_SECONDS = 5;
 
-/** Records a poll; undefined if there is no such request any more. */
+/** Records a poll; undefined if the request is gone. */
 export async function pollRequest(db: Db, codeHash: Buffer): Promise<PolledRequest | undefined> {
   const result = await db.query<PolledRequest>(
     `with before as (

@@ -7,7 +7,7 @@ import type { EndedSession } from './record-session-ends.ts';
 
 /** How somebody signed in. */
 export const SIGN_IN_WAYS = ['KEY', 'OIDC', 'PASSWORD', 'PASSKEY', 'PROXY'] as const;
-export type SignInWay = (typeof SIGN_IN_WAYS)[number];
+type SignInWay = (typeof SIGN_IN_WAYS)[number];
 
 /** A browser that is signed in, as its user sees it. */
 export interface Session {

@@ -6,7 +6,7 @@ import type { TeamRole } from '../access/roles.ts';
 export interface Team {
   id: UserId;
   name: string;
-  /** SUSPENDED: nobody acts for it, and its keys are refused. DELETING: the same, and control deletes what it owned. */
+  /** SUSPENDED: members cannot act for it, and its keys are refused. DELETING: the same, and control deletes what it owned. */
   status: 'ACTIVE' | 'SUSPENDED' | 'DELETING';
   /** The reader's role in it. Null: no member. */
   role: TeamRole | null;

@@ -7,7 +7,7 @@ const NOBODY = '' as UserId;
 /** They have no moment of creation; every server shows the same one. */
 const CREATED_AT = new Date('2026-01-01T00:00:00Z');
 
-/** Returns the templates of the catalog: public, and owned by nobody. */
+/** Returns the templates of the catalog: public, and without an owner. */
 export function builtInTemplates(): Template[] {
   return catalogTemplates().map(toTemplate);
 }

@@ -4,7 +4,7 @@ import type { ContainerConfig } from '../endpoints/endpoint.ts';
 export type TemplateCategory = 'CPU' | 'NVIDIA' | 'AMD';
 
 /** The operator's mark on a public template: it is one of the installation's own, or was reviewed. */
-export const TEMPLATE_MARKS = ['OFFICIAL', 'VERIFIED'] as const;
+const TEMPLATE_MARKS = ['OFFICIAL', 'VERIFIED'] as const;
 export type TemplateMark = (typeof TEMPLATE_MARKS)[number];
 
 /** Where a public template comes from: its mark, else its owner. In the order of the catalog. */

@@ -208,7 +208,7 @@ export async function listSessions(db: Db, userId: UserId | null, limit: number)
 const KEPT_DAYS = 90;
 const KEPT_PER_USER = 1_000;
 
-/** Keeps the newest sessions of each user. Deletes tickets that nobody used. */
+/** Keeps the newest sessions of each user. Deletes unused tickets. */
 export async function deleteOldSessions(db: Db): Promise<void> {
   await db.query(
     `delete from terminal_sessions where id in (

@@ -13,7 +13,7 @@ export type TerminalTarget =
   | { podId: null; endpointId: EndpointId; workerId: WorkerId };
 
 /** PENDING: its ticket was not used yet. */
-export type TerminalStatus = 'PENDING' | 'OPEN' | 'ENDED';
+type TerminalStatus = 'PENDING' | 'OPEN' | 'ENDED';
 
 /** The record of a session; never what was typed or printed. */
 export type TerminalSession = TerminalTarget & {

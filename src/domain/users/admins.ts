@@ -18,7 +18,7 @@ export async function lockAdmins(db: Db, admin: Actor | null): Promise<ReadonlyS
   return ids;
 }
 
-/** Throws `conflict` if the user is the only active admin: without one, nobody could undo it over the API. */
+/** Throws `conflict` if the user is the only active admin: without one, it could not be undone over the API. */
 export function keepLastAdmin(admins: ReadonlySet<UserId>, user: User, action: string): void {
   if (!admins.has(user.id) || admins.size > 1) return;
   throw new Failure(

@@ -48,7 +48,7 @@ export async function findVolumeRows(db: Db, wanted: readonly OwnedVolume[]): Pr
   });
 }
 
-/** Returns those of these volumes that exist, whoever owns them. */
+/** Returns those of these volumes that exist, of any owner. */
 export async function listVolumesWithIds(db: Db, ids: readonly string[]): Promise<Volume[]> {
   return (await db.query<Volume>(`select ${COLUMNS} from network_volumes where id = any($1::text[])`, [ids])).rows;
 }

@@ -146,7 +146,7 @@ export async function markCopying(db: Db, id: WorkerId, areThere: boolean): Prom
 }
 
 /** How long after its placement the image was there and the container created. */
-export interface StartMarks {
+interface StartMarks {
   pullMs: number;
   createMs: number;
 }

@@ -3,7 +3,7 @@ import type { Metrics } from '../../core/metrics.ts';
 /** The stages of a worker's start, in order; `ready` is its own loading. */
 export const STAGES = ['capacity', 'pull', 'create', 'start', 'ready'] as const;
 /** Models, of workers that have to wait for some, come before the place. */
-export type StageName = (typeof STAGES)[number] | 'models';
+type StageName = (typeof STAGES)[number] | 'models';
 
 /** `to` null: in progress. */
 export interface Stage {

@@ -1,7 +1,7 @@
 import { PERMISSIONS } from '../../domain/access/permissions.ts';
 import { readPublicKeys, updatePublicKeys } from '../../domain/access/public-keys.ts';
 import { findUser } from '../../domain/access/users.ts';
-import { readSpendPerHour } from '../../domain/billing/read-spend.ts';
+import { readSpendPerHour } from '../../domain/billing/current-rates.ts';
 import { change } from '../../domain/change.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { readInput } from '../inputs.ts';

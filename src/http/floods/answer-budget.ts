@@ -1,9 +1,9 @@
 import { Failure } from '../../core/errors.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
+import { READER_CHECK_MS, READER_MIN_BYTES, takenBytes } from '../../core/flow/taken-bytes.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { CallResponse } from '../call-messages.ts';
 import { ByteBudget, type ByteReservation } from './byte-budget.ts';
-import { READER_CHECK_MS, READER_MIN_BYTES, takenBytes } from './taken-bytes.ts';
 
 /** Memory that a payload takes until its client has it, in multiples of its size: as read, as rendered, and as sent. */
 const COST = 3;

@@ -17,7 +17,7 @@ export function isTooSlow(elapsedMs: number, bytes: number): boolean {
   return bytes < ((elapsedMs - GRACE_MS) / 1_000) * MIN_BYTES_PER_SECOND;
 }
 
-/** True while nobody reads the body: it waits for memory, say. */
+/** True while the body is not read, as when it waits for memory. */
 function waitsForUs(req: IncomingMessage): boolean {
   return req.readableFlowing !== true && req.listenerCount('readable') === 0;
 }

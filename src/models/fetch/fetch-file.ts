@@ -203,7 +203,7 @@ function differs(origin: FileOrigin, file: PinnedFile): string {
 /** A hub tells the digest before it sends anything. */
 function checkDigest(given: string | undefined, origin: FileOrigin, file: PinnedFile): void {
   if (given === undefined || given === hexOf(file)) return;
-  const text = `${nameOf(origin, file)} has changed at ${origin.url.host}: its digest is ${given}, and the release pins ${file.digest}: set the endpoint's models again`;
+  const text = `${nameOf(origin, file)} has changed at ${origin.url.host}: set the endpoint's models again (its digest is ${given}, and the release pins ${file.digest})`;
   throw new Failure('badGateway', text);
 }
 

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { httpGet } from './http-get.ts';
 
 let ended = 0;
 const origin = createServer((req, res) => {
   if (req.url === '/file') return void res.end('content');
+  if (req.url === '/other') return void res.writeHead(101, { connection: 'upgrade', upgrade: 'other' }).end();
   res.writeHead(302, { location: '/file' });
   const send = () => {
     while (!res.destroyed && res.write(Buffer.alloc(65_536)));
@@ -14,17 +15,26 @@ const origin = createServer((req, res) => {
   res.on('drain', send).on('close', () => ended++);
   send();
 });
-afterEach(() => origin.close());
+beforeAll(() => once(origin.listen(0, '127.0.0.1'), 'listening'));
+afterAll(() => origin.close());
+
+const get = (path: string, signal: AbortSignal) => {
+  const url = new URL(`http://127.0.0.1:${(origin.address() as AddressInfo).port}${path}`);
+  return httpGet(url, { headers: {}, access: null, reach: null, signal });
+};
 
 test('of a redirect whose answer never ends no more is read, while what it led to is', async () => {
-  await once(origin.listen(0, '127.0.0.1'), 'listening');
-  const url = new URL(`http://127.0.0.1:${(origin.address() as AddressInfo).port}/elsewhere`);
   const stop = new AbortController();
-  const { response } = await httpGet(url, { headers: {}, access: null, reach: null, signal: stop.signal });
+  const { response } = await get('/elsewhere', stop.signal);
   try {
     await expect.poll(() => ended).toBe(1);
     expect(await response.setEncoding('utf8').toArray()).toEqual(['content']);
   } finally {
     stop.abort();
   }
+});
+
+test('an origin that changes the protocol is refused', async () => {
+  const changed = get('/other', new AbortController().signal);
+  await expect(changed).rejects.toThrow('it changed the protocol without being asked');
 });

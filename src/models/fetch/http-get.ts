@@ -2,7 +2,7 @@ import type { ClientRequestArgs, IncomingMessage, RequestOptions } from 'node:ht
 import { request as requestHttps } from 'node:https';
 import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import { Failure } from '../../core/errors.ts';
-import { request as requestHttp } from '../../core/node-http.ts';
+import { refuseUpgrade, request as requestHttp } from '../../core/node-http.ts';
 import { accessHeaders, type OriginAccess } from './origin-access.ts';
 import { discardBody } from './read-small-body.ts';
 import { answerRegistry } from './registry-answer.ts';
@@ -103,7 +103,7 @@ function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
       ? requestHttp(url, { ...options, createConnection: connectWithLargeReads }, resolve)
       : requestHttps(url, options, resolve);
     sent.setTimeout(SILENCE_MS, () => sent.destroy(new Error(`it sent nothing for ${SILENCE_MS / 1000} s`)));
-    sent.on('error', reject);
+    refuseUpgrade(sent).on('error', reject);
     sent.end();
   });
 }

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { messageOf } from '../../core/errors.ts';
-import { request as requestHttp } from '../../core/node-http.ts';
+import { refuseUpgrade, request as requestHttp } from '../../core/node-http.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 
 const MAX_REDIRECTS = 5;
@@ -166,7 +166,7 @@ export class HubClient {
         { method, headers, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) },
         resolve,
       );
-      sent.on('error', (error) => reject(new HubAway(messageOf(error), { cause: error })));
+      refuseUpgrade(sent).on('error', (error) => reject(new HubAway(messageOf(error), { cause: error })));
       sent.end(body ?? undefined);
     });
   }
@@ -274,6 +274,6 @@ function withoutXet(text: string): string {
   }
 }
 
-export function encodePath(path: string): string {
+function encodePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ModelHubFiles, useOf } from '../../../test/model-hub-files.ts';
+import { ModelHub, useOf } from '../../../test/model-hub.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import type { PinnedModel } from '../../domain/models/pinned-model.ts';
 import { HUB_FOLDER } from '../store/model-paths.ts';
@@ -18,12 +18,12 @@ const MB = 1_000_000;
 const readDisk = async () => ({ totalBytes: 100 * MB, freeBytes: 10 * MB });
 const userId = 'anna' as UserId;
 
-let origin: ModelHubFiles;
+let origin: ModelHub;
 let root: string;
 let store: ModelStore;
 let hub: HubContents;
 beforeEach(async () => {
-  origin = await ModelHubFiles.start();
+  origin = await ModelHub.start();
   root = mkdtempSync(join(tmpdir(), 'podyard-models-'));
   const limits = { budgetBytes: 50 * MB, bytesPerSecond: null, retryMs: 1, readDisk };
   store = new ModelStore({ root, hubUrl: origin.url, parallel: 4, reach: null, isShown: true, ...limits });

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { ModelHubFiles, useOf } from '../../../test/model-hub-files.ts';
+import { ModelHub, useOf } from '../../../test/model-hub.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { PinnedModel } from '../../domain/models/pinned-model.ts';
@@ -30,7 +30,7 @@ const root = mkdtempSync(join(tmpdir(), 'pn-'));
 const store = join(root, 'store');
 const { signal } = new AbortController();
 const MB = 1_000_000;
-let hub: ModelHubFiles;
+let hub: ModelHub;
 let models: ModelStore;
 let door: ModelDoor;
 /** Digests of contents that nodes read. */
@@ -39,7 +39,7 @@ const live = new Set<WorkerId>();
 let last = 0;
 
 beforeAll(async () => {
-  hub = await ModelHubFiles.start();
+  hub = await ModelHub.start();
   models = new ModelStore({
     ...{ root: store, hubUrl: hub.url, parallel: 4, bytesPerSecond: null, budgetBytes: 1_000 * MB, reach: null },
     ...{ isShown: true, retryMs: 1 },
@@ -110,6 +110,21 @@ test('twenty workers that start at once on a node read each byte once', async ()
     );
   }
   expect(readdirSync(join(folder, 'locks'))).toEqual([]);
+});
+
+test('two nodes read each byte of the machine that has it: the hub is not asked again, whether it is there or not', async () => {
+  const model = hub.add('org/two', { 'config.json': Buffer.from('[]'), 'a.bin': 4 * MB });
+  hub.sent.clear();
+  await copy((await offer(model)).url, node());
+  hub.faults.set('org/two', { status: 503 });
+  const [here, there] = [node(), node()];
+  const offers = await Promise.all(Array.from({ length: 6 }, () => offer(model)));
+  read.length = 0;
+  await Promise.all(offers.map(({ url }, i) => copy(url, i % 2 === 0 ? here : there)));
+  const digests = model.files.map(({ digest }) => digest as string);
+  expect(read.sort()).toEqual([...digests, ...digests].sort());
+  expect(hub.sentBytes).toBe(4 * MB + 2);
+  hub.faults.clear();
 });
 
 test('the death of a process ends its lock', async () => {

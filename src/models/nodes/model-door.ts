@@ -4,10 +4,11 @@
  * verified when they were stored, and nothing else.
  */
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../core/errors.ts';
+import { sendBytes } from '../../core/flow/send-bytes.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createServer } from '../../core/node-http.ts';
@@ -34,7 +35,6 @@ interface Offer {
   files: ReadonlyMap<string, PinnedFile>;
 }
 
-const READ_BYTES = 2 ** 18;
 const MAX_QUESTION_BYTES = 2 ** 22;
 
 export class ModelDoor {
@@ -122,29 +122,17 @@ export class ModelDoor {
         'content-length': end - start,
         ...(range && { 'content-range': `bytes ${start}-${end - 1}/${file.size}` }),
       });
-      await sendFrom(handle, start, end, response);
+      const read = async (buffer: Buffer, at: number) => {
+        const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
+        if (bytesRead === 0) throw new Error('a stored content ended too early');
+        return bytesRead;
+      };
+      await sendBytes(response, { start, length: end - start, read });
+      response.end();
     } finally {
       await handle.close();
     }
   }
-}
-
-/** Reads one piece while the node takes another, in two buffers: a new one for each would cost more than to send it. */
-async function sendFrom(handle: FileHandle, from: number, end: number, response: ServerResponse): Promise<void> {
-  const buffers = [Buffer.allocUnsafeSlow(READ_BYTES), Buffer.allocUnsafeSlow(READ_BYTES)];
-  let taken: Promise<void> = Promise.resolve();
-  for (let at = from, i = 0; at < end; i = 1 - i) {
-    const { bytesRead, buffer } = await handle.read(buffers[i]!, 0, Math.min(READ_BYTES, end - at), at);
-    if (bytesRead === 0) throw new Error('a stored content ended too early');
-    at += bytesRead;
-    await taken;
-    taken = new Promise((resolve, reject) => {
-      response.write(buffer.subarray(0, bytesRead), (error) => (error ? reject(error) : resolve()));
-    });
-    taken.catch(() => {}); // thrown by the next turn
-  }
-  await taken;
-  response.end();
 }
 
 /** The node has closed the connection. */

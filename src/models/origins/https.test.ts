@@ -111,6 +111,12 @@ test.each<[string, RequestListener, string, string]>([
     'unavailable',
     'HOST cannot be reached: try again later',
   ],
+  [
+    'has a server that changes the protocol',
+    (_, res) => res.writeHead(101, { connection: 'upgrade', upgrade: 'other' }).end(),
+    'unavailable',
+    'HOST cannot be reached: try again later',
+  ],
 ])('a file that %s is refused', async (_, listener, kind, message) => {
   answer = listener;
   expect(await refusal()).toEqual([kind, message]);

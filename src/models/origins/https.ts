@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Failure, messageOf } from '../../core/errors.ts';
+import { refuseUpgrade } from '../../core/node-http.ts';
 import { type WebhookPolicy, WebhookRefused } from '../../domain/jobs/webhook-policy.ts';
 import type { OriginModel } from '../../domain/models/model-origins.ts';
 import type { ModelReference } from '../../domain/models/model-reference.ts';
@@ -69,7 +70,7 @@ async function head(
       agent: false,
       signal,
     });
-    call.end();
+    refuseUpgrade(call).end();
     const [response] = (await once(call, 'response')) as [IncomingMessage];
     response.resume();
     return response;

@@ -11,7 +11,7 @@ let hub: ModelHub;
 beforeAll(async () => {
   hub = await ModelHub.start();
 });
-afterAll(() => hub.stop());
+afterAll(() => hub.close());
 
 const MODEL: HubModel = {
   files: {
@@ -25,8 +25,8 @@ const MODEL: HubModel = {
 const TAG = 'a'.repeat(40);
 beforeEach(() => {
   hub.models.clear();
-  hub.tokens.clear();
-  hub.requests.length = 0;
+  hub.tokens = new Set();
+  hub.asked.length = 0;
   hub.pageSize = 1_000;
   hub.intercept = null;
   hub.models.set('org/model', { ...MODEL, revisions: { 'v1.0': TAG, 'refs/pr/1': 'b'.repeat(40) } });
@@ -55,11 +55,11 @@ test('a revision becomes a commit, with the size and the digest of every file', 
     commit: hub.commitOf('org/model'),
     task: 'text-generation',
     files: [
-      { path: 'config.json', size: 600, digest: digestOf('config.json', false) },
+      { path: 'config.json', size: 600, digest: digestOf('config.json', MODEL.files['config.json']!) },
       ...['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors'].map((path, i) => ({
-        ...{ path, size: i === 0 ? 5_000_000_000 : 3_000_000_000, digest: digestOf(path, true) },
+        ...{ path, size: i === 0 ? 5_000_000_000 : 3_000_000_000, digest: digestOf(path, MODEL.files[path]!) },
       })),
-      { path: 'onnx/model.onnx', size: 900, digest: digestOf('onnx/model.onnx', true) },
+      { path: 'onnx/model.onnx', size: 900, digest: digestOf('onnx/model.onnx', MODEL.files['onnx/model.onnx']!) },
     ],
   });
   expect((await read('org/model@v1.0')).commit).toBe(TAG);
@@ -70,7 +70,7 @@ test('a revision becomes a commit, with the size and the digest of every file', 
 test('a list of files in many pages is read to its end', async () => {
   hub.pageSize = 2;
   expect((await read()).files.map(({ path }) => path)).toEqual(Object.keys(MODEL.files).toSorted());
-  expect(hub.requests.filter(({ path }) => path.includes('/tree/'))).toHaveLength(3);
+  expect(hub.asked.filter(({ path }) => path.includes('/tree/'))).toHaveLength(3);
 });
 
 test('the public client of the hub reads the same of the stand-in', async () => {
@@ -86,7 +86,7 @@ test('the public client of the hub reads the same of the stand-in', async () => 
     if (type === 'file') files.push({ path, size, digest: lfs ? `sha256:${lfs.oid}` : `git:${oid}` });
   }
   expect((await read()).files.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual(files);
-  hub.tokens.add('hf_good');
+  hub.tokens = new Set(['hf_good']);
   await checkRepoAccess({ repo: 'org/model', hubUrl: hub.url, accessToken: 'hf_good' });
   const status = (repo: string, accessToken?: string) =>
     checkRepoAccess({ repo, hubUrl: hub.url, ...(accessToken && { accessToken }) }).catch(
@@ -105,7 +105,7 @@ describe('a clear refusal', () => {
     const advice = ': a private one needs a token, in a secret that tokenSecret names';
     expect(await refusal('org/other')).toEqual(['badRequest', text('org/other') + advice]);
     hub.models.set('org/own', { ...MODEL, privateFor: ['hf_good'] });
-    hub.tokens.add('hf_good').add('hf_other');
+    hub.tokens = new Set(['hf_good', 'hf_other']);
     expect(await refusal('org/own')).toEqual(['badRequest', text('org/own') + advice]);
     expect(await refusal('org/own', 'hf_other')).toEqual(['badRequest', text('org/own')]);
     expect((await read('org/own', 'hf_good')).files).toHaveLength(4);
@@ -113,7 +113,7 @@ describe('a clear refusal', () => {
 
   test('of a gated model, without a token and with one that may not read it', async () => {
     hub.models.set('org/gated', { ...MODEL, gatedFor: ['hf_good'] });
-    hub.tokens.add('hf_good').add('hf_other');
+    hub.tokens = new Set(['hf_good', 'hf_other']);
     expect(await refusal('org/gated')).toEqual([
       'badRequest',
       `org/gated is gated: accept its terms at ${hub.url}/org/gated, store a token of your account there as a secret, and name that in tokenSecret`,
@@ -193,7 +193,7 @@ test('no other host gets the token: neither a redirect nor a next page is follow
   });
   await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
   const elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-  hub.tokens.add('hf_good');
+  hub.tokens = new Set(['hf_good']);
   const strange = `${new URL(hub.url).host} does not answer as a hub`;
   hub.intercept = (req, res) => !!res.writeHead(307, { location: elsewhere + req.url }).end();
   expect(await refusal('org/model', 'hf_good')).toEqual(['unavailable', `${strange}: it redirects elsewhere`]);
@@ -205,7 +205,7 @@ test('no other host gets the token: neither a redirect nor a next page is follow
   expect(await refusal('org/model', 'hf_good')).toEqual(['unavailable', `${strange}: its next page is elsewhere`]);
   await new Promise((done) => other.close(done));
   expect(seen).toEqual([]);
-  expect(hub.requests.map(({ authorization }) => authorization)).toContain('Bearer hf_good');
+  expect(hub.asked.map(({ token }) => token)).toContain('hf_good');
 });
 
 test('a hub may be below a path', async () => {

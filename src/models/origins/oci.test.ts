@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { useOf } from '../../../test/model-hub-files.ts';
+import { useOf } from '../../../test/model-hub.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
 import { parseModelReference } from '../../domain/models/model-reference.ts';

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { useOf } from '../../../test/model-hub-files.ts';
+import { useOf } from '../../../test/model-hub.ts';
 import { type S3TestKey, type S3TestServer, startS3Server } from '../../../test/s3-server.ts';
 import type { UserId, VolumeId, WorkerId } from '../../core/ids.ts';
 import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';

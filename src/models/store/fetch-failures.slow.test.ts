@@ -7,16 +7,16 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { BringSteps } from '../../../test/fixtures/bring-models.ts';
-import { ModelHubFiles } from '../../../test/model-hub-files.ts';
+import { ModelHub } from '../../../test/model-hub.ts';
 
 /** Processes that are really killed, and a disk that is really full. docs/interface/models.md. */
 const PROGRAM = fileURLToPath(new URL('../../../test/fixtures/bring-models.ts', import.meta.url));
 const MB = 1_000_000;
 
-let hub: ModelHubFiles;
+let hub: ModelHub;
 let root: string;
 beforeEach(async () => {
-  hub = await ModelHubFiles.start();
+  hub = await ModelHub.start();
   root = mkdtempSync(join(tmpdir(), 'podyard-models-'));
 });
 afterEach(async () => {

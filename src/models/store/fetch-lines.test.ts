@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { ModelHubFiles, useOf } from '../../../test/model-hub-files.ts';
+import { ModelHub, useOf } from '../../../test/model-hub.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import type { PinnedModel } from '../../domain/models/pinned-model.ts';
 import { describe } from './fetch-progress.ts';
@@ -10,10 +10,10 @@ import { ModelStore } from './model-store.ts';
 
 const MB = 1_000_000;
 const root = mkdtempSync(join(tmpdir(), 'podyard-models-'));
-let hub: ModelHubFiles;
+let hub: ModelHub;
 let store: ModelStore;
 beforeAll(async () => {
-  hub = await ModelHubFiles.start();
+  hub = await ModelHub.start();
   const limits = { parallel: 4, bytesPerSecond: null, budgetBytes: 100 * MB };
   store = new ModelStore({ root, hubUrl: hub.url, ...limits, reach: null, isShown: true, retryMs: 1 });
 });

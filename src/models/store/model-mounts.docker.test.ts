@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { hasEngine } from '../../../test/engine.ts';
-import { ModelHubFiles, useOf } from '../../../test/model-hub-files.ts';
+import { ModelHub, useOf } from '../../../test/model-hub.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
@@ -43,7 +43,7 @@ describe.skipIf(!hasEngine)('with a container engine', () => {
   }, async () => {
     const { image, status, note } = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
     if (status === 'skipped') throw new Error(note);
-    const hub = await ModelHubFiles.start();
+    const hub = await ModelHub.start();
     const root = mkdtempSync(join(tmpdir(), 'podyard-models-'));
     const volume = mkdtempSync(join(tmpdir(), 'podyard-volume-'));
     chmodSync(volume, 0o777);
@@ -62,7 +62,7 @@ describe.skipIf(!hasEngine)('with a container engine', () => {
       await runtime.start({
         ...spec,
         image,
-        args: JSON.stringify({ entrypoint: ['node', '-e', PROGRAM(hub.commit)], cmd: [] }),
+        args: JSON.stringify({ entrypoint: ['node', '-e', PROGRAM(model.commit)], cmd: [] }),
         mounts: [{ source: volume, target: '/runpod-volume' }, ...mounts],
         imageDefaults: defaults,
       });
@@ -74,7 +74,7 @@ describe.skipIf(!hasEngine)('with a container engine', () => {
       expect(line).toEqual({
         config: '{"a":1}',
         sdk: '{"a":1}',
-        ref: hub.commit,
+        ref: model.commit,
         volume: 'kept',
         hub: '/runpod-volume/huggingface-cache/hub',
         blob: 'EROFS',
@@ -82,7 +82,7 @@ describe.skipIf(!hasEngine)('with a container engine', () => {
         cache: 'EROFS',
         other: 'done',
       });
-      expect(readFileSync(join(mounts[1]!.source, 'snapshots', hub.commit, 'config.json'), 'utf8')).toBe('{"a":1}');
+      expect(readFileSync(join(mounts[1]!.source, 'snapshots', model.commit, 'config.json'), 'utf8')).toBe('{"a":1}');
     } finally {
       await runtime.stop(id, 0);
       await runtime.close();

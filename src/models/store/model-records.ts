@@ -32,6 +32,7 @@ export class ModelRecords {
 
   /** Reads them; one that a crash or a hand has broken counts as absent, and its files are fetched again. */
   async open(): Promise<void> {
+    this.#records.clear();
     await mkdir(this.#root, { recursive: true, mode: 0o700 });
     for (const name of await readdir(this.#root)) {
       const record = await readRecord(join(this.#root, name));

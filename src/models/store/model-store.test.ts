@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { downloadFileToCacheDir, scanCacheDir } from '@huggingface/hub';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type HubFaults, ModelHubFiles, useOf } from '../../../test/model-hub-files.ts';
+import { type HubFaults, ModelHub, useOf } from '../../../test/model-hub.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import type { PinnedModel } from '../../domain/models/pinned-model.ts';
 import { FileFetcher } from '../fetch/file-fetcher.ts';
@@ -28,11 +28,11 @@ const ROOMY = async () => ({ totalBytes: 1000 * MB, freeBytes: 900 * MB });
 
 /** One thread for all stores. An origin is slow for this one if it sends less than 100 KB in a tenth of a second. */
 const fetcher = new FileFetcher({ bytesPerSecond: null, retryMs: 1, slow: { bytes: 100_000, ms: 100 } });
-let hub: ModelHubFiles;
+let hub: ModelHub;
 let root: string;
 let workers = 0;
 beforeEach(async () => {
-  hub = await ModelHubFiles.start();
+  hub = await ModelHub.start();
   root = mkdtempSync(join(tmpdir(), 'podyard-models-'));
 });
 afterEach(async () => {
@@ -115,14 +115,14 @@ test('a worker sees the hub’s own layout, with refs that name the commit of it
     PODYARD_MODEL_CACHE: '/runpod/cache',
   });
   const repository = mounts[1]!.source;
-  for (const ref of ['main', 'v1.0']) expect(readFileSync(join(repository, 'refs', ref), 'utf8')).toBe(hub.commit);
+  for (const ref of ['main', 'v1.0']) expect(readFileSync(join(repository, 'refs', ref), 'utf8')).toBe(model.commit);
   for (const { path, size, digest } of model.files) {
-    const file = join(repository, 'snapshots', hub.commit, path);
+    const file = join(repository, 'snapshots', model.commit, path);
     expect(statSync(file).size).toBe(size);
     const depth = '../'.repeat(path.split('/').length + 1);
     expect(readlinkSync(file)).toBe(`${depth}blobs/${digest.split(':')[1]}`);
   }
-  const snapshot = `/runpod-volume/huggingface-cache/hub/models--org--name/snapshots/${hub.commit}`;
+  const snapshot = `/runpod-volume/huggingface-cache/hub/models--org--name/snapshots/${model.commit}`;
   for (const ref of ['main', 'v1.0']) expect(readlinkSync(join(folder, 'cache/org/name', ref))).toBe(snapshot);
   expect(statSync(join(folder, 'hub')).mode & 0o777).toBe(0o777);
   expect(readdirSync(join(folder, 'hub'))).toEqual(['models--org--name']);
@@ -137,12 +137,12 @@ test('a client of the hub reads it without the hub, where workers are processes'
   const { repos, warnings, size } = await scanCacheDir(cacheDir);
   expect({ warnings, size }).toEqual({ warnings: [], size: 3 * MB + 700 }); // it does not look into folders
   expect(repos).toMatchObject([
-    { id: { name: 'org/name', type: 'model' }, revisions: [{ commitOid: hub.commit, refs: ['main'] }] },
+    { id: { name: 'org/name', type: 'model' }, revisions: [{ commitOid: model.commit, refs: ['main'] }] },
   ]);
   const path = await downloadFileToCacheDir({
     repo: 'org/name',
     path: 'onnx/model.onnx',
-    revision: hub.commit,
+    revision: model.commit,
     cacheDir,
     fetch: () => Promise.reject(new Error('offline')),
   });
@@ -262,18 +262,19 @@ test('a hub that is away fails the start with a sentence', async () => {
 });
 
 test('a model that was renamed after it was set is fetched under its new name, its token with it', async () => {
-  hub.tokens = new Set(['hf_good']);
+  hub.readers = new Set(['hf_good']);
   hub.add('org/new', { 'model.safetensors': Buffer.from('weights') });
   const model = hub.add('org/old', { 'model.safetensors': Buffer.from('weights') });
-  fault('*', { renamedTo: 'org/new' });
+  Object.assign(hub.models.get('org/new')!, { revisions: { old: model.commit } });
+  Object.assign(hub.models.get('org/old')!, { renamedTo: 'org/new' });
   const store = openStore();
   const { mounts } = await store.mountsOf(await bring(store, model, { token: 'hf_good' }));
   expect(mounts[1]!.target).toMatch(/models--org--old$/);
-  expect([...hub.sent.keys()]).toEqual([`/org/new/resolve/${hub.commit}/model.safetensors`]);
+  expect(hub.asked.at(-1)!.path).toBe(`/org/new/resolve/${model.commit}/model.safetensors`);
 });
 
 test('the token goes to the hub alone, and a revoked one is said so', async () => {
-  hub.tokens = new Set(['hf_good']);
+  hub.readers = new Set(['hf_good']);
   const model = hub.add('org/gated', SIZES);
   const store = openStore();
   await expect(bring(store, model, { token: 'hf_old' })).rejects.toThrow(/status 403\): the token was revoked/);
@@ -284,7 +285,7 @@ test('the token goes to the hub alone, and a revoked one is said so', async () =
 });
 
 test('a gated model that one user may read is not given to another', async () => {
-  hub.tokens = new Set(['hf_anna', 'hf_ben']);
+  hub.readers = new Set(['hf_anna', 'hf_ben']);
   const model = hub.add('org/gated', SIZES);
   const store = openStore();
   await bring(store, model, { token: 'hf_anna' });
@@ -298,7 +299,7 @@ test('a gated model that one user may read is not given to another', async () =>
 });
 
 test('a user whose token is refused does not stop another user’s fetch of the same files', async () => {
-  hub.tokens = new Set(['hf_anna']);
+  hub.readers = new Set(['hf_anna']);
   const model = hub.add('org/gated', { 'model.safetensors': MB });
   const store = openStore();
   const both = await Promise.allSettled([
@@ -363,9 +364,23 @@ test('files that somebody deleted, cut or changed are fetched again', async () =
   const id = await bring(store, model);
   expect(hub.sentBytes).toBe(4 * MB + 700);
   const { mounts } = await store.mountsOf(id);
-  const text = readFileSync(join(mounts[1]!.source, 'snapshots', hub.commit, 'config.json'));
+  const text = readFileSync(join(mounts[1]!.source, 'snapshots', model.commit, 'config.json'));
   expect(text.some((byte) => byte !== 0)).toBe(true);
 });
+
+test.each(['blobs', ''])(
+  'the folder %j that somebody removed is made again, and its files are fetched again',
+  async (folder) => {
+    const store = openStore();
+    const model = hub.add('org/name', SIZES);
+    await bring(store, model);
+    rmSync(join(root, folder), { recursive: true });
+    hub.sent.clear();
+    await bring(store, model);
+    expect(hub.sentBytes).toBe(4 * MB + 700);
+    expect(readdirSync(join(root, 'blobs'))).toHaveLength(3);
+  },
+);
 
 test('what kills left is removed when room is needed, and half a view holds nothing', async () => {
   const model = hub.add('org/name', { 'a.bin': 3 * MB });
@@ -393,10 +408,10 @@ test('one that no worker sees can be removed; workers that ended are forgotten',
 test('a file by URL is in a folder of its own', async () => {
   const store = openStore();
   const model = hub.add('org/name', { 'weights.gguf': MB });
-  const url = `${hub.url}/org/name/resolve/${hub.commit}/weights.gguf`;
+  const url = `${hub.url}/org/name/resolve/${model.commit}/weights.gguf`;
   const id = await bring(store, { ...model, id: 'f'.repeat(64), source: 'HTTPS', name: url });
   const folder = join(root, 'workers', id, 'cache/https', new URL(url).host.replace(':', '_'));
-  expect(statSync(join(folder, `org/name/resolve/${hub.commit}/weights.gguf`)).size).toBe(MB);
+  expect(statSync(join(folder, `org/name/resolve/${model.commit}/weights.gguf`)).size).toBe(MB);
   const { mounts } = await store.mountsOf(id);
   expect(mounts.map(({ target }) => target)).toEqual(['/runpod-volume/huggingface-cache/hub', '/runpod/cache']);
 });

@@ -3,6 +3,8 @@
  * once however many starts wait for it. A user gets what the origin gave to everybody, or to them: never what it gave to
  * somebody else alone.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
@@ -40,6 +42,7 @@ export interface ModelStoreOptions extends RoomOptions {
 }
 
 const DEFAULT_RETRY_MS = 500;
+const FOLDERS = ['blobs', 'links', 'partial', 'records', 'workers'];
 
 export class ModelStore {
   readonly #options: ModelStoreOptions;
@@ -187,6 +190,7 @@ export class ModelStore {
   }
 
   #open(): Promise<void> {
+    if (FOLDERS.some((name) => !existsSync(join(this.#options.root, name)))) this.#opened = undefined; // also removed by hand
     this.#opened ??= (async () => {
       await this.#blobs.open();
       await this.#records.open();

@@ -40,6 +40,7 @@ export class WorkerViews {
 
   /** Reads what is there; half a view holds nothing. */
   async open(): Promise<void> {
+    this.#views.clear();
     await mkdir(this.#root, { recursive: true, mode: 0o711 });
     for (const name of await readdir(this.#root)) {
       const text = await readFile(join(this.#root, name, 'view.json'), 'utf8').catch(() => null);

@@ -8,7 +8,7 @@ import { readPublicKeys, updatePublicKeys } from '../../domain/access/public-key
 import { findUser } from '../../domain/access/users.ts';
 import { change } from '../../domain/change.ts';
 import { readAccountActivity } from '../../domain/endpoints/account-activity.ts';
-import { eventStreamSchema, sendEventStream, streamFeed } from '../live/event-stream.ts';
+import { eventStreamSchema, sendFeed } from '../live/event-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import {
@@ -25,10 +25,15 @@ import {
 import { toApiKeyResponse, toKeyChange, toNewApiKey } from './api-key-wire.ts';
 import { fromSshKeys, type SshKeyWire } from './ssh-key-wire.ts';
 
-export const getAccountRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/account',
-    {
+const SNAPSHOTS = eventStreamSchema(
+  'Server-sent events `snapshot`, one per change: the number of `endpoints`, totals of their `jobs`, load-balanced `requests` and `workers`, and the `active` endpoints with their `state`, at most 100. What is read from the history changes with `historyUntil`, once a minute. `inQueue` and `inProgress` of an active endpoint count its jobs or its requests.',
+  ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"historyUntil":"2026-11-20T10:02:00.000Z","jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
+);
+
+export const accountRoutes =
+  (wire: SshKeyWire): RestRoute =>
+  (app, deps) => {
+    app.get('/v2/account', {
       schema: {
         operationId: 'getAccount',
         summary: 'Get the account',
@@ -36,25 +41,15 @@ export const getAccountRoute: RestRoute = (app, deps) => {
         response: { 200: ref(AccountResponse) },
       },
       config: { permission: PERMISSIONS.readAccount, failures: ['notFound'] },
-    },
-    async (request) => {
-      const user = await findUser(deps.pool, request.actor.userId);
-      if (!user) throw notFound('Account');
-      const { id, name, email, role, createdAt } = user;
-      return { id, name, email, createdAt: createdAt.toISOString(), role };
-    },
-  );
-};
+      handler: async (request) => {
+        const user = await findUser(deps.pool, request.actor.userId);
+        if (!user) throw notFound('Account');
+        const { id, name, email, role, createdAt } = user;
+        return { id, name, email, createdAt: createdAt.toISOString(), role };
+      },
+    });
 
-const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`, one per change: the number of `endpoints`, totals of their `jobs`, load-balanced `requests` and `workers`, and the `active` endpoints with their `state`, at most 100. What is read from the history changes with `historyUntil`, once a minute. `inQueue` and `inProgress` of an active endpoint count its jobs or its requests.',
-  ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"historyUntil":"2026-11-20T10:02:00.000Z","jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
-);
-
-export const watchAccountRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/account/live',
-    {
+    app.get('/v2/account/live', {
       exposeHeadRoute: false, // a HEAD request would keep watching
       schema: {
         operationId: 'watchAccount',
@@ -65,22 +60,17 @@ export const watchAccountRoute: RestRoute = (app, deps) => {
       },
       // It covers every endpoint: a key restricted to some is not enough.
       config: { permission: (): Permission => ({ area: 'serverless', access: 'read' }) },
-    },
-    async (request, reply) => {
-      const { userId } = request.actor;
-      await deps.live.openings.enter(userId);
-      const feed = deps.live.watch('account', userId, () => async () => {
-        return JSON.stringify(await readAccountActivity(deps.pool, userId, deps.clock.now()));
-      });
-      return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, actor: request.actor }, feed));
-    },
-  );
-};
+      handler: async (request, reply) => {
+        const { userId } = request.actor;
+        await deps.live.openings.enter(userId);
+        const feed = deps.live.watch('account', userId, () => async () => {
+          return JSON.stringify(await readAccountActivity(deps.pool, userId, deps.clock.now()));
+        });
+        return sendFeed(deps, reply, request.actor, feed);
+      },
+    });
 
-export const listApiKeysRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/account/api-keys',
-    {
+    app.get('/v2/account/api-keys', {
       schema: {
         operationId: 'listApiKeys',
         summary: 'List API keys',
@@ -88,18 +78,13 @@ export const listApiKeysRoute: RestRoute = (app, deps) => {
         response: { 200: ref(ApiKeyList) },
       },
       config: { permission: PERMISSIONS.readAccount },
-    },
-    async (request) => {
-      const keys = await listKeys(deps.pool, request.actor.userId);
-      return { apiKeys: keys.map(toApiKeyResponse) };
-    },
-  );
-};
+      handler: async (request) => {
+        const keys = await listKeys(deps.pool, request.actor.userId);
+        return { apiKeys: keys.map(toApiKeyResponse) };
+      },
+    });
 
-export const createApiKeyRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/account/api-keys',
-    {
+    app.post('/v2/account/api-keys', {
       schema: {
         operationId: 'createApiKey',
         summary: 'Create an API key',
@@ -110,19 +95,14 @@ export const createApiKeyRoute: RestRoute = (app, deps) => {
         response: { 201: ref(CreatedApiKeyResponse) },
       },
       config: { permission: PERMISSIONS.writeAccount },
-    },
-    async (request, reply) => {
-      const input = toNewApiKey(request.actor.userId, request.body);
-      const { key, secret } = await change(deps, request.actor, createApiKey, input);
-      return reply.code(201).send({ ...toApiKeyResponse(key), secret });
-    },
-  );
-};
+      handler: async (request, reply) => {
+        const input = toNewApiKey(request.actor.userId, request.body);
+        const { key, secret } = await change(deps, request.actor, createApiKey, input);
+        return reply.code(201).send({ ...toApiKeyResponse(key), secret });
+      },
+    });
 
-export const updateApiKeyRoute: RestRoute = (app, deps) => {
-  app.patch(
-    '/v2/account/api-keys/:id',
-    {
+    app.patch('/v2/account/api-keys/:id', {
       schema: {
         operationId: 'updateApiKey',
         summary: 'Change an API key',
@@ -134,18 +114,13 @@ export const updateApiKeyRoute: RestRoute = (app, deps) => {
         response: { 200: ref(ApiKeyResponse) },
       },
       config: { permission: PERMISSIONS.writeAccount, failures: ['notFound', 'conflict'] },
-    },
-    async ({ actor, params, body }) => {
-      const input = { userId: actor.userId, keyId: params.id as KeyId, change: toKeyChange(body) };
-      return toApiKeyResponse(await change(deps, actor, updateApiKey, input));
-    },
-  );
-};
+      handler: async ({ actor, params, body }) => {
+        const input = { userId: actor.userId, keyId: params.id as KeyId, change: toKeyChange(body) };
+        return toApiKeyResponse(await change(deps, actor, updateApiKey, input));
+      },
+    });
 
-export const rotateApiKeyRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/account/api-keys/:id/rotate',
-    {
+    app.post('/v2/account/api-keys/:id/rotate', {
       schema: {
         operationId: 'rotateApiKey',
         summary: 'Replace an API key',
@@ -158,20 +133,15 @@ export const rotateApiKeyRoute: RestRoute = (app, deps) => {
         response: { 201: ref(CreatedApiKeyResponse) },
       },
       config: { permission: PERMISSIONS.writeAccount, failures: ['notFound', 'conflict'] },
-    },
-    async ({ actor, params, body }, reply) => {
-      const overlapHours = body.overlapHours ?? DEFAULT_OVERLAP_HOURS;
-      const input = { userId: actor.userId, keyId: params.id as KeyId, overlapHours };
-      const { key, secret } = await change(deps, actor, rotateApiKey, input);
-      return reply.code(201).send({ ...toApiKeyResponse(key), secret });
-    },
-  );
-};
+      handler: async ({ actor, params, body }, reply) => {
+        const overlapHours = body.overlapHours ?? DEFAULT_OVERLAP_HOURS;
+        const input = { userId: actor.userId, keyId: params.id as KeyId, overlapHours };
+        const { key, secret } = await change(deps, actor, rotateApiKey, input);
+        return reply.code(201).send({ ...toApiKeyResponse(key), secret });
+      },
+    });
 
-export const deleteApiKeyRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/account/api-keys/:id',
-    {
+    app.delete('/v2/account/api-keys/:id', {
       schema: {
         operationId: 'deleteApiKey',
         summary: 'Revoke an API key',
@@ -180,55 +150,40 @@ export const deleteApiKeyRoute: RestRoute = (app, deps) => {
         response: { 204: noContent('Revoked.') },
       },
       config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
-    },
-    async (request, reply) => {
-      await change(deps, request.actor, revokeApiKey, {
-        userId: request.actor.userId,
-        keyId: request.params.id as KeyId,
-      });
-      return reply.code(204).send();
-    },
-  );
-};
-
-export const listSshKeysRoute =
-  (wire: SshKeyWire): RestRoute =>
-  (app, deps) => {
-    app.get(
-      '/v2/account/ssh-keys',
-      {
-        schema: {
-          operationId: 'listSshKeys',
-          summary: 'List SSH public keys',
-          tags: ['podyard'],
-          response: { 200: ref(wire.List) },
-        },
-        config: { permission: PERMISSIONS.readAccount },
+      handler: async (request, reply) => {
+        await change(deps, request.actor, revokeApiKey, {
+          userId: request.actor.userId,
+          keyId: request.params.id as KeyId,
+        });
+        return reply.code(204).send();
       },
-      async (request) => wire.toList(await readPublicKeys(deps.pool, request.actor.userId)),
-    );
-  };
+    });
 
-export const replaceSshKeysRoute =
-  (wire: SshKeyWire): RestRoute =>
-  (app, deps) => {
-    app.put(
-      '/v2/account/ssh-keys',
-      {
-        schema: {
-          operationId: 'replaceSshKeys',
-          summary: 'Replace the SSH public keys',
-          description: 'Replaces all keys. Pods that start from now on receive them; running pods keep theirs.',
-          tags: ['podyard'],
-          body: ref(ReplaceSshKeysRequest),
-          response: { 200: ref(wire.List) },
-        },
-        config: { permission: PERMISSIONS.writeAccount },
+    app.get('/v2/account/ssh-keys', {
+      schema: {
+        operationId: 'listSshKeys',
+        summary: 'List SSH public keys',
+        tags: ['podyard'],
+        response: { 200: ref(wire.List) },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.readAccount },
+      handler: async (request) => wire.toList(await readPublicKeys(deps.pool, request.actor.userId)),
+    });
+
+    app.put('/v2/account/ssh-keys', {
+      schema: {
+        operationId: 'replaceSshKeys',
+        summary: 'Replace the SSH public keys',
+        description: 'Replaces all keys. Pods that start from now on receive them; running pods keep theirs.',
+        tags: ['podyard'],
+        body: ref(ReplaceSshKeysRequest),
+        response: { 200: ref(wire.List) },
+      },
+      config: { permission: PERMISSIONS.writeAccount },
+      handler: async (request) => {
         const publicKeys = fromSshKeys(request.body.sshKeys ?? request.body.keys ?? []);
         await change(deps, request.actor, updatePublicKeys, { publicKeys });
         return wire.toList(publicKeys);
       },
-    );
+    });
   };

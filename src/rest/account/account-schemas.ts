@@ -1,7 +1,7 @@
 import { REST_REVISIONS, type RestRevision } from '../../core/rest-revisions.ts';
 import { DEFAULT_OVERLAP_HOURS } from '../../domain/access/change-api-key.ts';
 import { ROLES } from '../../domain/access/roles.ts';
-import { CREATED_AT, ENDPOINT_ID, type Examples, USER_ID } from '../shared/example-values.ts';
+import { CREATED_AT, ENDPOINT_ID, type NamedSchemas, USER_ID } from '../shared/example-values.ts';
 import { byDefault, closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -218,17 +218,19 @@ const s3Key = {
   lastUsedAt: '2026-11-22T08:15:00.000Z',
 };
 
-export const ACCOUNT_EXAMPLES: Examples = {
-  S3Key: s3Key,
-  S3KeyList: { s3Keys: [s3Key] },
-  CreateS3KeyRequest: { name: s3Key.name, scopes: s3Key.scopes },
-  CreatedS3Key: { ...s3Key, secret: 'pys_shown_once_and_never_again' },
-  Account: { id: USER_ID, name: 'alice', email: 'alice@example.org', createdAt: CREATED_AT, role: 'USER' },
-  ApiKey: apiKey,
-  ApiKeyList: { apiKeys: [apiKey] },
-  CreateApiKeyRequest: { name: apiKey.name, scopes: apiKey.scopes, restRevision: '2026-08' },
-  UpdateApiKeyRequest: { name: 'deploy from CI', expiresAt: '2099-11-20T00:00:00.000Z' },
-  RotateApiKeyRequest: { overlapHours: 48 },
-  CreatedApiKey: { ...apiKey, secret: 'pyk_shown_once_and_never_again' },
-  ReplaceSshKeysRequest: { sshKeys: [SSH_KEY] },
-};
+export const CREATED_KEY_EXAMPLE = { ...apiKey, secret: 'pyk_shown_once_and_never_again' };
+
+export const ACCOUNT_SCHEMAS: NamedSchemas = [
+  [S3KeyResponse, s3Key],
+  [S3KeyList, { s3Keys: [s3Key] }],
+  [CreateS3KeyRequest, { name: s3Key.name, scopes: s3Key.scopes }],
+  [CreatedS3KeyResponse, { ...s3Key, secret: 'pys_shown_once_and_never_again' }],
+  [AccountResponse, { id: USER_ID, name: 'alice', email: 'alice@example.org', createdAt: CREATED_AT, role: 'USER' }],
+  [ApiKeyResponse, apiKey],
+  [ApiKeyList, { apiKeys: [apiKey] }],
+  [CreateApiKeyRequest, { name: apiKey.name, scopes: apiKey.scopes, restRevision: '2026-08' }],
+  [UpdateApiKeyRequest, { name: 'deploy from CI', expiresAt: '2099-11-20T00:00:00.000Z' }],
+  [RotateApiKeyRequest, { overlapHours: 48 }],
+  [CreatedApiKeyResponse, CREATED_KEY_EXAMPLE],
+  [ReplaceSshKeysRequest, { sshKeys: [SSH_KEY] }],
+];

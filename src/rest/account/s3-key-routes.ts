@@ -15,67 +15,54 @@ import {
   type S3KeyResponse,
 } from './account-schemas.ts';
 
-const listS3KeysRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/account/s3-keys',
-    {
-      schema: {
-        operationId: 'listS3Keys',
-        summary: 'List S3 keys',
-        description: 'Podyard only. Access keys of S3 for the files of network volumes.',
-        tags: ['podyard'],
-        response: { 200: ref(S3KeyList) },
-      },
-      config: { permission: PERMISSIONS.readAccount },
+export const s3KeyRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/account/s3-keys', {
+    schema: {
+      operationId: 'listS3Keys',
+      summary: 'List S3 keys',
+      description: 'Podyard only. Access keys of S3 for the files of network volumes.',
+      tags: ['podyard'],
+      response: { 200: ref(S3KeyList) },
     },
-    async (request) => ({ s3Keys: (await listS3KeyRows(deps.pool, request.actor.userId)).map(toS3KeyResponse) }),
-  );
-};
+    config: { permission: PERMISSIONS.readAccount },
+    handler: async (request) => ({
+      s3Keys: (await listS3KeyRows(deps.pool, request.actor.userId)).map(toS3KeyResponse),
+    }),
+  });
 
-const createS3KeyRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/account/s3-keys',
-    {
-      schema: {
-        operationId: 'createS3Key',
-        summary: 'Create an S3 key',
-        description:
-          'Podyard only. Returns the secret access key, which is shown only once. The key cannot grant more than the API key that creates it: that needs the scope `files`, which `all` does not include.',
-        tags: ['podyard'],
-        body: ref(CreateS3KeyRequest),
-        response: { 201: ref(CreatedS3KeyResponse) },
-      },
-      config: { permission: PERMISSIONS.writeAccount },
+  app.post('/v2/account/s3-keys', {
+    schema: {
+      operationId: 'createS3Key',
+      summary: 'Create an S3 key',
+      description:
+        'Podyard only. Returns the secret access key, which is shown only once. The key cannot grant more than the API key that creates it: that needs the scope `files`, which `all` does not include.',
+      tags: ['podyard'],
+      body: ref(CreateS3KeyRequest),
+      response: { 201: ref(CreatedS3KeyResponse) },
     },
-    async (request, reply) => {
+    config: { permission: PERMISSIONS.writeAccount },
+    handler: async (request, reply) => {
       const { key, secret } = await change(deps, request.actor, createS3Key, toNewS3Key(request.body));
       return reply.code(201).send({ ...toS3KeyResponse(key), secret });
     },
-  );
-};
+  });
 
-const deleteS3KeyRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/account/s3-keys/:id',
-    {
-      schema: {
-        operationId: 'deleteS3Key',
-        summary: 'Revoke an S3 key',
-        description: 'Podyard only. Its signatures are refused from now on, those of presigned URLs included.',
-        tags: ['podyard'],
-        params: ApiKeyParams,
-        response: { 204: noContent('Revoked.') },
-      },
-      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
+  app.delete('/v2/account/s3-keys/:id', {
+    schema: {
+      operationId: 'deleteS3Key',
+      summary: 'Revoke an S3 key',
+      description: 'Podyard only. Its signatures are refused from now on, those of presigned URLs included.',
+      tags: ['podyard'],
+      params: ApiKeyParams,
+      response: { 204: noContent('Revoked.') },
     },
-    async (request, reply) => {
+    config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
+    handler: async (request, reply) => {
       await change(deps, request.actor, revokeS3Key, { keyId: request.params.id as S3KeyId });
       return reply.code(204).send();
     },
-  );
+  });
 };
-
-export const s3KeyRoutes: readonly RestRoute[] = [listS3KeysRoute, createS3KeyRoute, deleteS3KeyRoute];
 
 function toS3KeyResponse(key: S3Key): Static<typeof S3KeyResponse> {
   return {

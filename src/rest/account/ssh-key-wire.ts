@@ -9,7 +9,7 @@ export interface SshKeyWire extends Wire {
 }
 
 /** Splits the stored text into keys. Text set through GraphQL may contain blank lines and CRLF. */
-export function toSshKeys(publicKeys: string): string[] {
+function toSshKeys(publicKeys: string): string[] {
   const lines = publicKeys.split(/\r?\n/).map((line) => line.trim());
   return lines.filter((line) => line !== '');
 }
@@ -20,8 +20,7 @@ export function fromSshKeys(sshKeys: readonly string[]): string {
 }
 
 export const SSH_KEY_WIRE_2026_07: SshKeyWire = {
-  schemas: [SshKeyListWithBoth],
-  examples: { SshKeyList: { sshKeys: [SSH_KEY], keys: [SSH_KEY] } },
+  schemas: [[SshKeyListWithBoth, { sshKeys: [SSH_KEY], keys: [SSH_KEY] }]],
   List: SshKeyListWithBoth,
   toList: (publicKeys) => {
     const keys = toSshKeys(publicKeys);
@@ -30,8 +29,7 @@ export const SSH_KEY_WIRE_2026_07: SshKeyWire = {
 };
 
 export const SSH_KEY_WIRE_2026_08: SshKeyWire = {
-  schemas: [SshKeyList],
-  examples: { SshKeyList: { keys: [SSH_KEY] } },
+  schemas: [[SshKeyList, { keys: [SSH_KEY] }]],
   List: SshKeyList,
   toList: (publicKeys) => ({ keys: toSshKeys(publicKeys) }),
 };

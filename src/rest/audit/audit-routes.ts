@@ -18,63 +18,56 @@ import { AUDIT_EXAMPLE_LINE, AuditExportQuery, AuditList, AuditQuery } from './a
 /** Pages that are read at once: each takes the database and this process a few milliseconds. */
 const READS = { slots: 4, perOwner: 1 };
 
-export const listAuditRoute: RestRoute = (app, deps) => {
-  const slots = new FairSlots(READS);
-  app.get(
-    '/v2/audit',
-    {
-      schema: {
-        operationId: 'listAudit',
-        summary: 'List the audit log',
-        description:
-          'Podyard only. Returns who changed what, newest first: with the change before and after, and what was refused. It ' +
-          'never shows secrets, values of `env` or payloads.',
-        tags: ['podyard'],
-        querystring: AuditQuery,
-        response: { 200: ref(AuditList) },
-      },
-      config: { permission: PERMISSIONS.readAudit, failures: ['badRequest', 'unprocessable'] },
+export const auditRoutes: RestRoute = (app, deps) => {
+  const listSlots = new FairSlots(READS);
+  const exportSlots = new FairSlots(READS);
+
+  app.get('/v2/audit', {
+    schema: {
+      operationId: 'listAudit',
+      summary: 'List the audit log',
+      description:
+        'Podyard only. Returns who changed what, newest first: with the change before and after, and what was refused. It ' +
+        'never shows secrets, values of `env` or payloads.',
+      tags: ['podyard'],
+      querystring: AuditQuery,
+      response: { 200: ref(AuditList) },
     },
-    async ({ actor, query }) => {
+    config: { permission: PERMISSIONS.readAudit, failures: ['badRequest', 'unprocessable'] },
+    handler: async ({ actor, query }) => {
       const { limit = DEFAULT_AUDIT_PAGE, cursor, ...filter } = query;
       const scope = await toFilter(deps, actor, filter);
-      const page = await slots.run(actor.userId, () => listEntries(deps.pool, scope, { limit, cursor }));
+      const page = await listSlots.run(actor.userId, () => listEntries(deps.pool, scope, { limit, cursor }));
       await takeTurn(actor.userId); // for its JSON
       return page;
     },
-  );
-};
+  });
 
-export const exportAuditRoute: RestRoute = (app, deps) => {
-  const slots = new FairSlots(READS);
-  app.get(
-    '/v2/audit/export',
-    {
-      schema: {
-        operationId: 'exportAudit',
-        summary: 'Export the audit log',
-        description: 'Podyard only. Streams entries as JSON lines, oldest first.',
-        tags: ['podyard'],
-        querystring: AuditExportQuery,
-        produces: ['application/x-ndjson'],
-        response: {
-          200: {
-            description: 'An entry a line, as the list has it.',
-            content: {
-              'application/x-ndjson': {
-                schema: Type.Unsafe<Readable>({ type: 'string' }),
-                example: AUDIT_EXAMPLE_LINE,
-              },
+  app.get('/v2/audit/export', {
+    schema: {
+      operationId: 'exportAudit',
+      summary: 'Export the audit log',
+      description: 'Podyard only. Streams entries as JSON lines, oldest first.',
+      tags: ['podyard'],
+      querystring: AuditExportQuery,
+      produces: ['application/x-ndjson'],
+      response: {
+        200: {
+          description: 'An entry a line, as the list has it.',
+          content: {
+            'application/x-ndjson': {
+              schema: Type.Unsafe<Readable>({ type: 'string' }),
+              example: AUDIT_EXAMPLE_LINE,
             },
           },
         },
       },
-      config: { permission: PERMISSIONS.readAudit, failures: ['unprocessable'] },
     },
-    async ({ actor, query }, reply) => {
+    config: { permission: PERMISSIONS.readAudit, failures: ['unprocessable'] },
+    handler: async ({ actor, query }, reply) => {
       const lines = exportEntries(deps.pool, await toFilter(deps, actor, query), {
         reader: actor.userId,
-        inSlot: (read) => slots.run(actor.userId, read),
+        inSlot: (read) => exportSlots.run(actor.userId, read),
       });
       return reply
         .headers({
@@ -83,7 +76,7 @@ export const exportAuditRoute: RestRoute = (app, deps) => {
         })
         .send(Readable.from(lines, { objectMode: false }));
     },
-  );
+  });
 };
 
 async function toFilter(

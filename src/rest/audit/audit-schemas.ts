@@ -1,12 +1,12 @@
 import { ACTOR_KINDS, OUTCOMES } from '../../domain/audit/audit-entry.ts';
 import { DEFAULT_AUDIT_PAGE, MAX_AUDIT_PAGE } from '../../domain/audit/list-entries.ts';
-import { CREATED_AT, ENDPOINT_ID, type Examples, USER_ID } from '../shared/example-values.ts';
-import { dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { CREATED_AT, ENDPOINT_ID, type NamedSchemas, USER_ID } from '../shared/example-values.ts';
+import { dateTime, nullableString, pageLimit, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 const MAX_TEXT = 200;
 
-export const AuditEntryResponse = Type.Object(
+const AuditEntryResponse = Type.Object(
   {
     seq: Type.Integer({ description: 'Grows with time. What was rolled back leaves gaps.' }),
     at: dateTime(),
@@ -69,18 +69,9 @@ const filters = {
 export const AuditExportQuery = Type.Object(filters);
 export const AuditQuery = Type.Object({
   ...filters,
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: MAX_AUDIT_PAGE,
-      default: DEFAULT_AUDIT_PAGE,
-      description: 'Maximum number of entries.',
-    }),
-  ),
+  limit: pageLimit('entries', { max: MAX_AUDIT_PAGE, default: DEFAULT_AUDIT_PAGE }),
   cursor: Type.Optional(Type.String({ description: '`nextCursor` of the page before, with the same filters.' })),
 });
-
-export const AUDIT_SCHEMAS = [AuditEntryResponse, AuditList] as const;
 
 const entry = {
   seq: 4711,
@@ -113,4 +104,7 @@ const entry = {
 
 export const AUDIT_EXAMPLE_LINE = `${JSON.stringify(entry)}\n`;
 
-export const AUDIT_EXAMPLES: Examples = { AuditEntry: entry, AuditList: { entries: [entry], nextCursor: null } };
+export const AUDIT_SCHEMAS: NamedSchemas = [
+  [AuditEntryResponse, entry],
+  [AuditList, { entries: [entry], nextCursor: null }],
+];

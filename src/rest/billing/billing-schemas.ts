@@ -1,5 +1,5 @@
 import { BUCKET_SIZES, type BucketSize } from '../../domain/billing/buckets.ts';
-import { ENDPOINT_ID, type Examples, USER_ID } from '../shared/example-values.ts';
+import { ENDPOINT_ID, type NamedSchemas } from '../shared/example-values.ts';
 import { dateTime, nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -88,15 +88,6 @@ export const CLUSTER_REPORT: ReportShape = {
   amounts: ['totalAmount', 'gpuAmount', 'diskAmount', 'networkingAmount'],
 };
 
-export const REPORTS: readonly ReportShape[] = [
-  TOTAL_REPORT,
-  POD_REPORT,
-  SERVERLESS_REPORT,
-  ENDPOINT_REPORT,
-  NETWORK_VOLUME_REPORT,
-  CLUSTER_REPORT,
-];
-
 /** The query of a report. */
 export function billingQuery({ resource }: ReportShape) {
   return Type.Unsafe<BillingQuery>(
@@ -176,42 +167,11 @@ function billingExample({ resource, amounts }: ReportShape): object {
   };
 }
 
-const cost = {
-  id: ENDPOINT_ID,
-  name: 'transcriber',
-  userId: USER_ID,
-  userName: 'alice',
-  isDeleted: false,
-  amount: '0.69274',
-  gpuAmount: '0.69',
-  cpuAmount: '0',
-  storageAmount: '0.00274',
-  gpuSeconds: 3600,
-};
-
-const month = { startTime: '2026-11-01T00:00:00.000Z', endTime: '2026-12-01T00:00:00.000Z' };
-
-export const BILLING_EXAMPLES: Examples = {
-  ...Object.fromEntries(REPORTS.map((report) => [report.name, billingExample(report)])),
-  Costs: {
-    by: 'endpoint',
-    ...month,
-    total: '0.69274',
-    groups: [cost],
-    otherCount: 0,
-    otherAmount: '0',
-    series: [ENDPOINT_ID],
-    days: [{ day: '2026-11-19', amount: '0.69274', amounts: ['0.69274'], other: '0' }],
-  },
-  CostForecast: {
-    month: '2026-11',
-    ...month,
-    spent: '41.2',
-    forecast: '63.5',
-    low: '55.1',
-    high: '80',
-    basedOnDays: 7,
-    method:
-      'What was spent so far, plus the average of the last 7 full days (UTC) for each day that is left. The range takes the cheapest and the most expensive of these days instead.',
-  },
-};
+export const BILLING_SCHEMAS: NamedSchemas = [
+  [BillingResponse, billingExample(TOTAL_REPORT)],
+  [PodBillingResponse, billingExample(POD_REPORT)],
+  [ServerlessBillingResponse, billingExample(SERVERLESS_REPORT)],
+  [EndpointBillingResponse, billingExample(ENDPOINT_REPORT)],
+  [NetworkVolumeBillingResponse, billingExample(NETWORK_VOLUME_REPORT)],
+  [ClusterBillingResponse, billingExample(CLUSTER_REPORT)],
+];

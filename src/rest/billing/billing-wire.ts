@@ -19,7 +19,7 @@ import {
 /** Maps queries to buckets and charges to reports. */
 
 const DEFAULT_SPAN_MS = 30 * 86_400_000;
-/** RFC 3339 has four-digit years only; there is no usage before 1970. */
+/** RFC 3339 has four-digit years only; usage begins after 1970. */
 const MIN_MS = 0;
 const MAX_MS = Date.UTC(9000, 0);
 /** Rounds to 1e-10 USD: a second of one GB of disk still counts, and sums carry no floating-point noise. */

@@ -9,21 +9,20 @@ import { Type } from '../shared/type.ts';
 import { toBucketRange } from './billing-wire.ts';
 import { CostExportQuery, CostQuery, CostsResponse, ForecastQuery, ForecastResponse } from './cost-schemas.ts';
 
-export const getCostsRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/billing/costs',
-    {
-      schema: {
-        operationId: 'getCosts',
-        summary: 'Get costs by resource, product or user',
-        description: 'Podyard only. Returns what things cost in a range of days, the largest first, and by day.',
-        tags: ['podyard'],
-        querystring: CostQuery,
-        response: { 200: ref(CostsResponse) },
-      },
-      config: { permission: PERMISSIONS.readBilling, failures: ['unprocessable'] },
+const EXAMPLE = `${EXPORT_COLUMNS.join(',')}\r\n2026-11-19,usr1f7w2k9d4hs,alice,SERVERLESS,k3v8q2m7c1x9za,transcriber,3600,0,72000,0.69,0,0.00274,0.69274\r\n`;
+
+export const costRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/billing/costs', {
+    schema: {
+      operationId: 'getCosts',
+      summary: 'Get costs by resource, product or user',
+      description: 'Podyard only. Returns what things cost in a range of days, the largest first, and by day.',
+      tags: ['podyard'],
+      querystring: CostQuery,
+      response: { 200: ref(CostsResponse) },
     },
-    async ({ actor, query }) => {
+    config: { permission: PERMISSIONS.readBilling, failures: ['unprocessable'] },
+    handler: async ({ actor, query }) => {
       const { by = 'product', limit = DEFAULT_GROUPS, userId, ...period } = query;
       const scope = await readCostScope(deps.pool, actor, userId);
       const range = toBucketRange({ ...period, bucketSize: 'day' }, deps.clock.now());
@@ -31,34 +30,27 @@ export const getCostsRoute: RestRoute = (app, deps) => {
       const [startTime, endTime] = [range.startMs, range.endMs].map((ms) => new Date(ms).toISOString());
       return { by, startTime: startTime!, endTime: endTime!, ...costs };
     },
-  );
-};
+  });
 
-const EXAMPLE = `${EXPORT_COLUMNS.join(',')}\r\n2026-11-19,usr1f7w2k9d4hs,alice,SERVERLESS,k3v8q2m7c1x9za,transcriber,3600,0,72000,0.69,0,0.00274,0.69274\r\n`;
-
-export const exportCostsRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/billing/export',
-    {
-      schema: {
-        operationId: 'exportCosts',
-        summary: 'Export costs as CSV',
-        description:
-          'Podyard only. Streams one line for each day (UTC) and resource, by user and day. Names that a spreadsheet would ' +
-          'take for a formula begin with an apostrophe.',
-        tags: ['podyard'],
-        querystring: CostExportQuery,
-        produces: ['text/csv'],
-        response: {
-          200: {
-            description: 'A table with a header (RFC 4180). Its columns stay; new ones are added at the end.',
-            content: { 'text/csv': { schema: Type.Unsafe<Readable>({ type: 'string' }), example: EXAMPLE } },
-          },
+  app.get('/v2/billing/export', {
+    schema: {
+      operationId: 'exportCosts',
+      summary: 'Export costs as CSV',
+      description:
+        'Podyard only. Streams one line for each day (UTC) and resource, by user and day. Names that a spreadsheet would ' +
+        'take for a formula begin with an apostrophe.',
+      tags: ['podyard'],
+      querystring: CostExportQuery,
+      produces: ['text/csv'],
+      response: {
+        200: {
+          description: 'A table with a header (RFC 4180). Its columns stay; new ones are added at the end.',
+          content: { 'text/csv': { schema: Type.Unsafe<Readable>({ type: 'string' }), example: EXAMPLE } },
         },
       },
-      config: { permission: PERMISSIONS.readBilling, failures: ['unprocessable'] },
     },
-    async ({ actor, query }, reply) => {
+    config: { permission: PERMISSIONS.readBilling, failures: ['unprocessable'] },
+    handler: async ({ actor, query }, reply) => {
       const { by = 'product', userId, ...period } = query;
       const scope = await readCostScope(deps.pool, actor, userId);
       const range = toBucketRange({ ...period, bucketSize: 'day' }, deps.clock.now());
@@ -68,28 +60,23 @@ export const exportCostsRoute: RestRoute = (app, deps) => {
         .headers({ 'content-type': 'text/csv; charset=utf-8', 'content-disposition': `attachment; filename="${file}"` })
         .send(Readable.from(lines, { objectMode: false }));
     },
-  );
-};
+  });
 
-export const getForecastRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/billing/forecast',
-    {
-      schema: {
-        operationId: 'getCostForecast',
-        summary: 'Forecast the cost of the month',
-        description:
-          'Podyard only. Returns what the current month (UTC) has cost and will cost, and how that is computed.',
-        tags: ['podyard'],
-        querystring: ForecastQuery,
-        response: { 200: ref(ForecastResponse) },
-      },
-      config: { permission: PERMISSIONS.readBilling, failures: ['unprocessable'] },
+  app.get('/v2/billing/forecast', {
+    schema: {
+      operationId: 'getCostForecast',
+      summary: 'Forecast the cost of the month',
+      description:
+        'Podyard only. Returns what the current month (UTC) has cost and will cost, and how that is computed.',
+      tags: ['podyard'],
+      querystring: ForecastQuery,
+      response: { 200: ref(ForecastResponse) },
     },
-    async ({ actor, query }) => {
+    config: { permission: PERMISSIONS.readBilling, failures: ['unprocessable'] },
+    handler: async ({ actor, query }) => {
       const scope = await readCostScope(deps.pool, actor, query.userId);
       const { startMs, endMs, ...forecast } = await readForecast(deps.pool, scope, deps.clock.now());
       return { ...forecast, startTime: new Date(startMs).toISOString(), endTime: new Date(endMs).toISOString() };
     },
-  );
+  });
 };

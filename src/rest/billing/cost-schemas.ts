@@ -1,5 +1,6 @@
 import type { TUnsafe } from 'typebox';
 import { COST_GROUPS, type CostGroupBy, DEFAULT_GROUPS, MAX_GROUPS } from '../../domain/billing/read-costs.ts';
+import { ENDPOINT_ID, type NamedSchemas, USER_ID } from '../shared/example-values.ts';
 import { byDefault, dateTime, nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { MAX_BUCKETS } from './billing-schemas.ts';
@@ -13,7 +14,7 @@ export function usd(description: string): TUnsafe<string> {
   });
 }
 
-export function nullableUsd(description: string): TUnsafe<string | null> {
+function nullableUsd(description: string): TUnsafe<string | null> {
   return Type.Unsafe<string | null>({
     type: ['string', 'null'],
     pattern: '^\\d+(\\.\\d+)?$',
@@ -117,4 +118,47 @@ export const ForecastResponse = Type.Object(
   { $id: 'CostForecast', description: 'Podyard only: what the current month will cost.' },
 );
 
-export const COST_SCHEMAS = [CostsResponse, ForecastResponse] as const;
+const cost = {
+  id: ENDPOINT_ID,
+  name: 'transcriber',
+  userId: USER_ID,
+  userName: 'alice',
+  isDeleted: false,
+  amount: '0.69274',
+  gpuAmount: '0.69',
+  cpuAmount: '0',
+  storageAmount: '0.00274',
+  gpuSeconds: 3600,
+};
+
+const month = { startTime: '2026-11-01T00:00:00.000Z', endTime: '2026-12-01T00:00:00.000Z' };
+
+export const COST_SCHEMAS: NamedSchemas = [
+  [
+    CostsResponse,
+    {
+      by: 'endpoint',
+      ...month,
+      total: '0.69274',
+      groups: [cost],
+      otherCount: 0,
+      otherAmount: '0',
+      series: [ENDPOINT_ID],
+      days: [{ day: '2026-11-19', amount: '0.69274', amounts: ['0.69274'], other: '0' }],
+    },
+  ],
+  [
+    ForecastResponse,
+    {
+      month: '2026-11',
+      ...month,
+      spent: '41.2',
+      forecast: '63.5',
+      low: '55.1',
+      high: '80',
+      basedOnDays: 7,
+      method:
+        'What was spent so far, plus the average of the last 7 full days (UTC) for each day that is left. The range takes the cheapest and the most expensive of these days instead.',
+    },
+  ],
+];

@@ -12,85 +12,67 @@ import {
   UpdateBudgetRequest,
 } from './budget-schemas.ts';
 
-export const listBudgetsRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/billing/budgets',
-    {
-      schema: {
-        operationId: 'listBudgets',
-        summary: 'List budgets',
-        description: 'Podyard only. Returns budgets with what the month has cost so far.',
-        tags: ['podyard'],
-        querystring: BudgetQuery,
-        response: { 200: ref(BudgetList) },
-      },
-      config: { permission: PERMISSIONS.readBilling, failures: ['unprocessable'] },
+export const budgetRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/billing/budgets', {
+    schema: {
+      operationId: 'listBudgets',
+      summary: 'List budgets',
+      description: 'Podyard only. Returns budgets with what the month has cost so far.',
+      tags: ['podyard'],
+      querystring: BudgetQuery,
+      response: { 200: ref(BudgetList) },
     },
-    async ({ actor, query }) => ({ budgets: await listVisibleBudgets(deps.pool, actor, query.userId) }),
-  );
-};
+    config: { permission: PERMISSIONS.readBilling, failures: ['unprocessable'] },
+    handler: async ({ actor, query }) => ({ budgets: await listVisibleBudgets(deps.pool, actor, query.userId) }),
+  });
 
-export const createBudgetRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/billing/budgets',
-    {
-      schema: {
-        operationId: 'createBudget',
-        summary: 'Set a budget',
-        description:
-          'Podyard only. What the month has cost already counts. A used-up budget that stops lets running jobs end, keeps ' +
-          'the others queued, and starts no workers and pods; pods that run stay.',
-        tags: ['podyard'],
-        body: ref(CreateBudgetRequest),
-        response: { 201: ref(BudgetResponse) },
-      },
-      config: { permission: PERMISSIONS.writeBilling, failures: ['notFound', 'conflict'] },
+  app.post('/v2/billing/budgets', {
+    schema: {
+      operationId: 'createBudget',
+      summary: 'Set a budget',
+      description:
+        'Podyard only. What the month has cost already counts. A used-up budget that stops lets running jobs end, keeps ' +
+        'the others queued, and starts no workers and pods; pods that run stay.',
+      tags: ['podyard'],
+      body: ref(CreateBudgetRequest),
+      response: { 201: ref(BudgetResponse) },
     },
-    async ({ actor, body }, reply) => {
+    config: { permission: PERMISSIONS.writeBilling, failures: ['notFound', 'conflict'] },
+    handler: async ({ actor, body }, reply) => {
       const endpointId = (body.endpointId ?? null) as EndpointId | null;
       return reply.code(201).send(await change(deps, actor, createBudget, { ...body, endpointId }));
     },
-  );
-};
+  });
 
-export const updateBudgetRoute: RestRoute = (app, deps) => {
-  app.patch(
-    '/v2/billing/budgets/:budgetId',
-    {
-      schema: {
-        operationId: 'updateBudget',
-        summary: 'Change a budget',
-        description:
-          'Podyard only. Effective at once: what a budget stopped starts again if the new amount is not used up.',
-        tags: ['podyard'],
-        params: BudgetParams,
-        body: ref(UpdateBudgetRequest),
-        response: { 200: ref(BudgetResponse) },
-      },
-      config: { permission: PERMISSIONS.writeBilling, failures: ['notFound'] },
+  app.patch('/v2/billing/budgets/:budgetId', {
+    schema: {
+      operationId: 'updateBudget',
+      summary: 'Change a budget',
+      description:
+        'Podyard only. Effective at once: what a budget stopped starts again if the new amount is not used up.',
+      tags: ['podyard'],
+      params: BudgetParams,
+      body: ref(UpdateBudgetRequest),
+      response: { 200: ref(BudgetResponse) },
     },
-    async ({ actor, params, body }) =>
+    config: { permission: PERMISSIONS.writeBilling, failures: ['notFound'] },
+    handler: async ({ actor, params, body }) =>
       change(deps, actor, updateBudget, { id: params.budgetId as BudgetId, change: body }),
-  );
-};
+  });
 
-export const deleteBudgetRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/billing/budgets/:budgetId',
-    {
-      schema: {
-        operationId: 'deleteBudget',
-        summary: 'Delete a budget',
-        description: 'Podyard only. What it stopped starts again.',
-        tags: ['podyard'],
-        params: BudgetParams,
-        response: { 204: noContent('The budget was deleted.') },
-      },
-      config: { permission: PERMISSIONS.writeBilling, failures: ['notFound'] },
+  app.delete('/v2/billing/budgets/:budgetId', {
+    schema: {
+      operationId: 'deleteBudget',
+      summary: 'Delete a budget',
+      description: 'Podyard only. What it stopped starts again.',
+      tags: ['podyard'],
+      params: BudgetParams,
+      response: { 204: noContent('The budget was deleted.') },
     },
-    async ({ actor, params }, reply) => {
+    config: { permission: PERMISSIONS.writeBilling, failures: ['notFound'] },
+    handler: async ({ actor, params }, reply) => {
       await change(deps, actor, deleteBudget, { id: params.budgetId as BudgetId });
       return reply.code(204).send();
     },
-  );
+  });
 };

@@ -1,7 +1,7 @@
 import { BUDGET_ACTIONS } from '../../domain/budgets/budget.ts';
 import { DEFAULT_NOTIFY_AT } from '../../domain/budgets/change-budget.ts';
 import { usd, whose } from '../billing/cost-schemas.ts';
-import { type Examples, USER_ID } from '../shared/example-values.ts';
+import { type NamedSchemas, USER_ID } from '../shared/example-values.ts';
 import { byDefault, closed, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -80,8 +80,6 @@ export const UpdateBudgetRequest = closed(
 export const BudgetQuery = Type.Object({ userId: whose });
 export const BudgetParams = Type.Object({ budgetId: Type.String({ description: 'Budget identifier.' }) });
 
-export const BUDGET_SCHEMAS = [BudgetResponse, BudgetList, CreateBudgetRequest, UpdateBudgetRequest] as const;
-
 const budget = {
   id: 'b4n8x1q6w3e9rt',
   userId: USER_ID,
@@ -99,9 +97,9 @@ const budget = {
   passed: [80],
 };
 
-export const BUDGET_EXAMPLES: Examples = {
-  Budget: budget,
-  BudgetList: { budgets: [budget] },
-  CreateBudgetRequest: { amount: '250', action: 'STOP', notifyAt: [80, 100], webhook: 'https://example.com/budget' },
-  UpdateBudgetRequest: { amount: '400' },
-};
+export const BUDGET_SCHEMAS: NamedSchemas = [
+  [BudgetResponse, budget],
+  [BudgetList, { budgets: [budget] }],
+  [CreateBudgetRequest, { amount: '250', action: 'STOP', notifyAt: [80, 100], webhook: 'https://example.com/budget' }],
+  [UpdateBudgetRequest, { amount: '400' }],
+];

@@ -36,34 +36,31 @@ export const TEXT_EVENTS: LogFormat = {
   line: ({ number, text }) => `id: ${number}\ndata: ${text.replace(ODD_LINE_ENDS, ' ')}\n\n`,
 };
 
-export const streamBuildLogRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/builds/:id/logs',
-    {
-      exposeHeadRoute: false, // a HEAD request would keep reading the log
-      schema: {
-        operationId: 'streamBuildLog',
-        summary: 'Stream the log of a build',
-        description: `Podyard only. Every line from the first on, and later ones as they come; an event named \`end\` says how the build ended, and is the last. With \`Accept: ${LINES}\`: one JSON object a line.`,
-        tags: ['podyard'],
-        params: BuildParams,
-        headers: BuildLogHeaders,
-        response: {
-          200: eventStreamSchema(
-            'Server-sent events, one per line; `data` has `number`, `at`, `step`, `stream` and `text`.',
-            ': stream begins\n\nid: 1\ndata: {"number":1,"step":"install the dependencies","stream":"stdout","text":"Collecting numpy","at":"2026-11-20T10:02:19.481Z"}\n\nevent: end\ndata: {"status":"COMPLETED"}\n\n',
-          ),
-        },
+export const buildLogRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/builds/:id/logs', {
+    exposeHeadRoute: false, // a HEAD request would keep reading the log
+    schema: {
+      operationId: 'streamBuildLog',
+      summary: 'Stream the log of a build',
+      description: `Podyard only. Every line from the first on, and later ones as they come; an event named \`end\` says how the build ended, and is the last. With \`Accept: ${LINES}\`: one JSON object a line.`,
+      tags: ['podyard'],
+      params: BuildParams,
+      headers: BuildLogHeaders,
+      response: {
+        200: eventStreamSchema(
+          'Server-sent events, one per line; `data` has `number`, `at`, `step`, `stream` and `text`.',
+          ': stream begins\n\nid: 1\ndata: {"number":1,"step":"install the dependencies","stream":"stdout","text":"Collecting numpy","at":"2026-11-20T10:02:19.481Z"}\n\nevent: end\ndata: {"status":"COMPLETED"}\n\n',
+        ),
       },
-      config: { permission: PERMISSIONS.readBuild, failures: ['notFound', 'unprocessable'] },
     },
-    async ({ actor, params, headers }, reply) => {
+    config: { permission: PERMISSIONS.readBuild, failures: ['notFound', 'unprocessable'] },
+    handler: async ({ actor, params, headers }, reply) => {
       const build = await getBuild(deps.pool, actor.userId, params.id as BuildId);
       const after = Number(headers['last-event-id'] ?? 0);
       const isLines = (headers as { accept?: string }).accept?.includes(LINES) === true;
       return sendBuildLog(deps, reply, actor, { build, after, format: isLines ? JSON_LINES : EVENTS });
     },
-  );
+  });
 };
 
 export function sendBuildLog(

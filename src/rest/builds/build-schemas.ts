@@ -3,8 +3,17 @@ import { BUILD_NAME, MAX_BUILD_NAME_LENGTH } from '../../domain/builds/build-ima
 import { MAX_FILE_BYTES, MAX_FOLDER_ENTRIES, MAX_PATH_LENGTH } from '../../domain/builds/check-folder.ts';
 import { REGISTRY_HOST } from '../../domain/images/image-reference.ts';
 import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from '../../domain/secrets/secret.ts';
-import { CREATED_AT, ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
-import { byDefault, closed, dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { CREATED_AT, ENDPOINT_ID, type NamedSchemas } from '../shared/example-values.ts';
+import {
+  byDefault,
+  closed,
+  dateTime,
+  nullableInteger,
+  nullableString,
+  pageLimit,
+  ref,
+  stringEnum,
+} from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 const MAX_PAGE = 100;
@@ -219,9 +228,7 @@ export const BuildListQuery = Type.Object({
     }),
   ),
   contentHash: Type.Optional(Type.String({ description: 'Only builds of this content.' })),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 50, description: 'Maximum number of builds.' }),
-  ),
+  limit: pageLimit('builds', { max: MAX_PAGE, default: 50 }),
   cursor: Type.Optional(
     Type.String({ pattern: '^[0-9]{1,15}$', description: '`nextCursor` of the page before, with the same filters.' }),
   ),
@@ -238,15 +245,6 @@ export const BuildLogHeaders = Type.Object({
     Type.String({ pattern: '^[0-9]{0,15}$', description: 'Continues after the event with this id.' }),
   ),
 });
-
-export const BUILD_SCHEMAS = [
-  BuildResponse,
-  BuildList,
-  BuildPage,
-  CreateBuildRequest,
-  MissingFilesRequest,
-  MissingFiles,
-] as const;
 
 const DIGEST = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 const build = {
@@ -271,31 +269,34 @@ const build = {
   endedAt: CREATED_AT,
 };
 
-export const BUILD_EXAMPLES: Examples = {
-  Build: build,
-  BuildList: { builds: [build] },
-  BuildPage: { builds: [build], nextCursor: null },
-  CreateBuildRequest: {
-    name: 'transcriber',
-    files: [
-      { path: 'handler.py', digest: DIGEST, size: 412, mode: 0o644 },
-      { path: 'models/default', link: 'large' },
-    ],
-    recipe: {
-      language: 'python',
-      dockerfile: null,
-      target: null,
-      base: null,
-      version: '3.12',
-      installer: 'pip',
-      lockFiles: ['requirements.txt'],
-      systemPackages: [],
-      secretIds: ['INDEX_TOKEN'],
-      buildCommand: null,
-      entry: { kind: 'handler', file: 'handler.py', name: 'handler' },
+export const BUILD_SCHEMAS: NamedSchemas = [
+  [BuildResponse, build],
+  [BuildList, { builds: [build] }],
+  [BuildPage, { builds: [build], nextCursor: null }],
+  [
+    CreateBuildRequest,
+    {
+      name: 'transcriber',
+      files: [
+        { path: 'handler.py', digest: DIGEST, size: 412, mode: 0o644 },
+        { path: 'models/default', link: 'large' },
+      ],
+      recipe: {
+        language: 'python',
+        dockerfile: null,
+        target: null,
+        base: null,
+        version: '3.12',
+        installer: 'pip',
+        lockFiles: ['requirements.txt'],
+        systemPackages: [],
+        secretIds: ['INDEX_TOKEN'],
+        buildCommand: null,
+        entry: { kind: 'handler', file: 'handler.py', name: 'handler' },
+      },
+      secrets: { INDEX_TOKEN: 'index-token' },
     },
-    secrets: { INDEX_TOKEN: 'index-token' },
-  },
-  MissingFilesRequest: { files: [{ digest: DIGEST, size: 412 }] },
-  MissingFiles: { missing: [DIGEST], partial: [] },
-};
+  ],
+  [MissingFilesRequest, { files: [{ digest: DIGEST, size: 412 }] }],
+  [MissingFiles, { missing: [DIGEST], partial: [] }],
+];

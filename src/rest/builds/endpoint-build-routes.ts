@@ -14,70 +14,59 @@ import { BuildList, BuildLogHeaders, BuildResponse, EndpointBuildParams } from '
 const MAX_LISTED = 100;
 const config = { permission: PERMISSIONS.readEndpoint, failures: ['notFound' as const] };
 
-const listBuildsRoute: RestRoute = (app, { pool }) => {
-  app.get(
-    '/v2/serverless/:id/builds',
-    {
-      schema: {
-        operationId: 'listBuilds',
-        summary: 'List the builds of an endpoint',
-        tags: ['serverless'],
-        params: EndpointParams,
-        response: { 200: ref(BuildList) },
-      },
-      config,
-    },
-    async ({ actor: { userId }, params }) => {
-      const { id } = await getEndpointRow(pool, userId, params.id as EndpointId);
-      const { builds } = await listBuilds(pool, userId, { endpointId: id, limit: MAX_LISTED });
-      return { builds: builds.map(toBuildResponse) };
-    },
-  );
-};
-
-const getBuildRoute: RestRoute = (app, { pool }) => {
-  app.get(
-    '/v2/serverless/:id/builds/:buildId',
-    {
-      schema: {
-        operationId: 'getBuild',
-        summary: 'Get a build',
-        tags: ['serverless'],
-        params: EndpointBuildParams,
-        response: { 200: ref(BuildResponse) },
-      },
-      config,
-    },
-    async ({ actor, params }) => toBuildResponse(await getEndpointBuild({ pool }, actor.userId, params)),
-  );
-};
-
 const LINES = eventStreamSchema(
   'Server-sent events, one per line of the build’s output; one named `end` is the last.',
   'id: 1\ndata: Step 1/4\n\nevent: end\ndata: {"status":"COMPLETED"}\n\n',
 );
 
-const getBuildLogsRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/serverless/:id/builds/:buildId/logs',
-    {
-      exposeHeadRoute: false, // a HEAD request would keep reading the log
-      schema: {
-        operationId: 'getBuildLogs',
-        summary: 'Stream the output of a build',
-        tags: ['serverless'],
-        params: EndpointBuildParams,
-        headers: BuildLogHeaders,
-        response: { 200: LINES },
-      },
-      config: { ...config, failures: ['notFound', 'unprocessable'] },
+export const endpointBuildRoutes: RestRoute = (app, deps) => {
+  const { pool } = deps;
+
+  app.get('/v2/serverless/:id/builds', {
+    schema: {
+      operationId: 'listBuilds',
+      summary: 'List the builds of an endpoint',
+      tags: ['serverless'],
+      params: EndpointParams,
+      response: { 200: ref(BuildList) },
     },
-    async ({ actor, params, headers }, reply) => {
+    config,
+    handler: async ({ actor: { userId }, params }) => {
+      const { id } = await getEndpointRow(pool, userId, params.id as EndpointId);
+      const { builds } = await listBuilds(pool, userId, { endpointId: id, limit: MAX_LISTED });
+      return { builds: builds.map(toBuildResponse) };
+    },
+  });
+
+  app.get('/v2/serverless/:id/builds/:buildId', {
+    schema: {
+      operationId: 'getBuild',
+      summary: 'Get a build',
+      tags: ['serverless'],
+      params: EndpointBuildParams,
+      response: { 200: ref(BuildResponse) },
+    },
+    config,
+    handler: async ({ actor, params }) => toBuildResponse(await getEndpointBuild({ pool }, actor.userId, params)),
+  });
+
+  app.get('/v2/serverless/:id/builds/:buildId/logs', {
+    exposeHeadRoute: false, // a HEAD request would keep reading the log
+    schema: {
+      operationId: 'getBuildLogs',
+      summary: 'Stream the output of a build',
+      tags: ['serverless'],
+      params: EndpointBuildParams,
+      headers: BuildLogHeaders,
+      response: { 200: LINES },
+    },
+    config: { ...config, failures: ['notFound', 'unprocessable'] },
+    handler: async ({ actor, params, headers }, reply) => {
       const build = await getEndpointBuild(deps, actor.userId, params);
       const after = Number(headers['last-event-id'] ?? 0);
       return sendBuildLog(deps, reply, actor, { build, after, format: TEXT_EVENTS });
     },
-  );
+  });
 };
 
 /** Throws `notFound` unless the user's endpoint took the build's image. */
@@ -91,6 +80,3 @@ async function getEndpointBuild(
   if (build.endpointId !== id) throw notFound('Build');
   return build;
 }
-
-/** Builds whose images an endpoint took, in the revision that has them. */
-export const ENDPOINT_BUILD_ROUTES: readonly RestRoute[] = [listBuildsRoute, getBuildRoute, getBuildLogsRoute];

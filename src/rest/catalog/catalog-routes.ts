@@ -37,58 +37,44 @@ import {
   toTemplateSources,
 } from './catalog-wire.ts';
 
-export const listGpuTypesRoute =
-  (wire: CatalogWire): RestRoute =>
+export const catalogRoutes =
+  (wire: CatalogWire, templateWire: TemplateWire): RestRoute =>
   (app, deps) => {
-    app.get(
-      '/v2/catalog/gpus',
-      {
-        schema: {
-          operationId: 'listGpuTypes',
-          summary: 'List GPU types',
-          tags: ['catalog'],
-          querystring: wire.gpuQueries.list,
-          response: { 200: ref(GpuTypeList) },
-        },
-        config: { permission: PERMISSIONS.readCatalog, failures: ['badRequest', 'unprocessable'] },
+    app.get('/v2/catalog/gpus', {
+      schema: {
+        operationId: 'listGpuTypes',
+        summary: 'List GPU types',
+        tags: ['catalog'],
+        querystring: wire.gpuQueries.list,
+        response: { 200: ref(GpuTypeList) },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.readCatalog, failures: ['badRequest', 'unprocessable'] },
+      handler: async (request) => {
         const describe = await gpuDescriber(deps.capacity, wire, request.query);
         const entries = gpuTypes().filter((gpu) => isOfProduct(gpu, request.query.product));
         return { gpus: entries.map((entry) => toGpuTypeResponse(entry, describe(entry))) };
       },
-    );
-  };
+    });
 
-export const getGpuTypeRoute =
-  (wire: CatalogWire): RestRoute =>
-  (app, deps) => {
-    app.get(
-      '/v2/catalog/gpus/:id',
-      {
-        schema: {
-          operationId: 'getGpuType',
-          summary: 'Get a GPU type',
-          tags: ['catalog'],
-          params: CatalogParams,
-          querystring: wire.gpuQueries.one,
-          response: { 200: ref(GpuTypeResponse) },
-        },
-        config: { permission: PERMISSIONS.readCatalog, failures: ['badRequest', 'notFound', 'unprocessable'] },
+    app.get('/v2/catalog/gpus/:id', {
+      schema: {
+        operationId: 'getGpuType',
+        summary: 'Get a GPU type',
+        tags: ['catalog'],
+        params: CatalogParams,
+        querystring: wire.gpuQueries.one,
+        response: { 200: ref(GpuTypeResponse) },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.readCatalog, failures: ['badRequest', 'notFound', 'unprocessable'] },
+      handler: async (request) => {
         const gpu = findGpuType(request.params.id);
         if (!gpu) throw notFound('GPU type');
         const describe = await gpuDescriber(deps.capacity, wire, request.query);
         return toGpuTypeResponse(gpu, describe(gpu));
       },
-    );
-  };
+    });
 
-export const getGpuCapacityRoute: RestRoute = (app, { capacity }) => {
-  app.get(
-    '/v2/catalog/capacity',
-    {
+    app.get('/v2/catalog/capacity', {
       schema: {
         operationId: 'getGpuCapacity',
         summary: 'Count the GPUs of this installation',
@@ -97,140 +83,104 @@ export const getGpuCapacityRoute: RestRoute = (app, { capacity }) => {
         response: { 200: ref(GpuCapacity) },
       },
       config: { permission: PERMISSIONS.readCatalog },
-    },
-    async () => {
-      const { gpus } = await capacity.read();
-      const types = new Map<string, { id: string; pool: string; total: number; free: number }>();
-      for (const { gpuTypeId, pool, total, free } of gpus) {
-        if (total === 0) continue;
-        const known = types.get(gpuTypeId) ?? { id: gpuTypeId, pool, total: 0, free: 0 };
-        types.set(gpuTypeId, { ...known, total: known.total + total, free: known.free + Math.max(0, free) });
-      }
-      const named = [...types.values()].map((type) => ({ ...type, name: findGpuType(type.id)?.name ?? type.id }));
-      return { gpus: named.toSorted((a, b) => a.id.localeCompare(b.id)) };
-    },
-  );
-};
-
-export const listCpuFlavorsRoute =
-  (wire: CatalogWire): RestRoute =>
-  (app, deps) => {
-    app.get(
-      '/v2/catalog/cpus',
-      {
-        schema: {
-          operationId: 'listCpuFlavors',
-          summary: 'List CPU flavors',
-          tags: ['catalog'],
-          querystring: wire.cpuQueries.list,
-          response: { 200: ref(CpuFlavorList) },
-        },
-        config: { permission: PERMISSIONS.readCatalog, failures: ['badRequest', 'unprocessable'] },
+      handler: async () => {
+        const { gpus } = await deps.capacity.read();
+        const types = new Map<string, { id: string; pool: string; total: number; free: number }>();
+        for (const { gpuTypeId, pool, total, free } of gpus) {
+          if (total === 0) continue;
+          const known = types.get(gpuTypeId) ?? { id: gpuTypeId, pool, total: 0, free: 0 };
+          types.set(gpuTypeId, { ...known, total: known.total + total, free: known.free + Math.max(0, free) });
+        }
+        const named = [...types.values()].map((type) => ({ ...type, name: findGpuType(type.id)?.name ?? type.id }));
+        return { gpus: named.toSorted((a, b) => a.id.localeCompare(b.id)) };
       },
+    });
+
+    app.get('/v2/catalog/cpus', {
+      schema: {
+        operationId: 'listCpuFlavors',
+        summary: 'List CPU flavors',
+        tags: ['catalog'],
+        querystring: wire.cpuQueries.list,
+        response: { 200: ref(CpuFlavorList) },
+      },
+      config: { permission: PERMISSIONS.readCatalog, failures: ['badRequest', 'unprocessable'] },
       // `product` filters nothing: every flavor is available to both products.
-      async (request) => {
+      handler: async (request) => {
         const describe = await cpuDescriber(deps.capacity, wire, request.query);
         const entries = cpuFlavors();
         return { cpus: entries.map((entry) => toCpuFlavorResponse(entry, wire, describe(entry))) };
       },
-    );
-  };
+    });
 
-export const getCpuFlavorRoute =
-  (wire: CatalogWire): RestRoute =>
-  (app, deps) => {
-    app.get(
-      '/v2/catalog/cpus/:id',
-      {
-        schema: {
-          operationId: 'getCpuFlavor',
-          summary: 'Get a CPU flavor',
-          tags: ['catalog'],
-          params: CatalogParams,
-          querystring: wire.cpuQueries.one,
-          response: { 200: ref(CpuFlavorResponse) },
-        },
-        config: { permission: PERMISSIONS.readCatalog, failures: ['badRequest', 'notFound', 'unprocessable'] },
+    app.get('/v2/catalog/cpus/:id', {
+      schema: {
+        operationId: 'getCpuFlavor',
+        summary: 'Get a CPU flavor',
+        tags: ['catalog'],
+        params: CatalogParams,
+        querystring: wire.cpuQueries.one,
+        response: { 200: ref(CpuFlavorResponse) },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.readCatalog, failures: ['badRequest', 'notFound', 'unprocessable'] },
+      handler: async (request) => {
         const flavor = findCpuFlavor(request.params.id);
         if (!flavor) throw notFound('CPU flavor');
         const describe = await cpuDescriber(deps.capacity, wire, request.query);
         return toCpuFlavorResponse(flavor, wire, describe(flavor));
       },
-    );
-  };
+    });
 
-export const listDataCentersRoute =
-  (wire: CatalogWire): RestRoute =>
-  (app, deps) => {
-    app.get(
-      '/v2/catalog/datacenters',
-      {
-        schema: {
-          operationId: 'listDataCenters',
-          summary: 'List data centers',
-          tags: ['catalog'],
-          querystring: DataCenterListQuery,
-          response: { 200: ref(DataCenterList) },
-        },
-        config: { permission: PERMISSIONS.readCatalog, failures: ['unprocessable'] },
+    app.get('/v2/catalog/datacenters', {
+      schema: {
+        operationId: 'listDataCenters',
+        summary: 'List data centers',
+        tags: ['catalog'],
+        querystring: DataCenterListQuery,
+        response: { 200: ref(DataCenterList) },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.readCatalog, failures: ['unprocessable'] },
+      handler: async (request) => {
         const describe = await dataCenterDescriber(deps.capacity, wire, request.query.include);
         const found = dataCenters().filter((dataCenter) => matches(dataCenter, request.query));
         return { dataCenters: found.map((dataCenter) => ({ ...dataCenter, ...describe(dataCenter) })) };
       },
-    );
-  };
+    });
 
-export const getDataCenterRoute =
-  (wire: CatalogWire): RestRoute =>
-  (app, deps) => {
-    app.get(
-      '/v2/catalog/datacenters/:id',
-      {
-        schema: {
-          operationId: 'getDataCenter',
-          summary: 'Get a data center',
-          tags: ['catalog'],
-          params: CatalogParams,
-          querystring: DataCenterQuery,
-          response: { 200: ref(DataCenterResponse) },
-        },
-        config: { permission: PERMISSIONS.readCatalog, failures: ['notFound', 'unprocessable'] },
+    app.get('/v2/catalog/datacenters/:id', {
+      schema: {
+        operationId: 'getDataCenter',
+        summary: 'Get a data center',
+        tags: ['catalog'],
+        params: CatalogParams,
+        querystring: DataCenterQuery,
+        response: { 200: ref(DataCenterResponse) },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.readCatalog, failures: ['notFound', 'unprocessable'] },
+      handler: async (request) => {
         const dataCenter = findDataCenter(request.params.id);
         if (!dataCenter) throw notFound('Data center');
         const describe = await dataCenterDescriber(deps.capacity, wire, request.query.include);
         return { ...dataCenter, ...describe(dataCenter) };
       },
-    );
-  };
+    });
 
-export const listPublicTemplatesRoute =
-  (wire: TemplateWire): RestRoute =>
-  (app, deps) => {
-    app.get(
-      '/v2/catalog/templates',
-      {
-        schema: {
-          operationId: 'listPublicTemplates',
-          summary: 'List public templates',
-          description:
-            'The installation’s own first, then verified ones, then those of other users; of each, those used last first.',
-          tags: ['catalog'],
-          querystring: PublicTemplateQuery,
-          response: { 200: ref(TemplateList) },
-        },
-        config: { permission: PERMISSIONS.readCatalog, failures: ['unprocessable'] },
+    app.get('/v2/catalog/templates', {
+      schema: {
+        operationId: 'listPublicTemplates',
+        summary: 'List public templates',
+        description:
+          'The installation’s own first, then verified ones, then those of other users; of each, those used last first.',
+        tags: ['catalog'],
+        querystring: PublicTemplateQuery,
+        response: { 200: ref(TemplateList) },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.readCatalog, failures: ['unprocessable'] },
+      handler: async (request) => {
         const sources = toTemplateSources(request.query);
         const query = { sources, limit: MAX_TEMPLATES };
         const templates = await listPublicTemplates(deps.pool, request.actor.userId, query);
-        return { templates: templates.map((template) => toTemplateResponse(wire, template)) };
+        return { templates: templates.map((template) => toTemplateResponse(templateWire, template)) };
       },
-    );
+    });
   };

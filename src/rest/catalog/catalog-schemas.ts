@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { AVAILABILITIES } from '../../domain/catalog/availability.ts';
 import { COMPLIANCE, REGIONS, VOLUME_TYPES } from '../../domain/catalog/catalog.ts';
 import { TEMPLATE_SOURCES } from '../../domain/templates/template.ts';
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import type { LeastVcpus } from '../shared/least-vcpus.ts';
 import { commaList, MAX_INTEGER, patternList, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -228,12 +228,12 @@ const dataCenter = {
   cpuAvailability: [{ id: cpuFlavor.id, name: cpuFlavor.name, availability: 'MEDIUM' }],
 };
 
-export const CATALOG_EXAMPLES: Examples = {
-  GpuType: gpuType,
-  GpuCapacity: { gpus: [{ id: 'NVIDIA GeForce RTX 4090', name: 'RTX 4090', pool: 'ADA_24', total: 8, free: 3 }] },
-  GpuTypeList: { gpus: [gpuType] },
-  CpuFlavor: cpuFlavor,
-  CpuFlavorList: { cpus: [cpuFlavor] },
-  DataCenter: dataCenter,
-  DataCenterList: { dataCenters: [dataCenter] },
-};
+export const CATALOG_SCHEMAS: NamedSchemas = [
+  [GpuTypeResponse, gpuType],
+  [GpuCapacity, { gpus: [{ id: 'NVIDIA GeForce RTX 4090', name: 'RTX 4090', pool: 'ADA_24', total: 8, free: 3 }] }],
+  [GpuTypeList, { gpus: [gpuType] }],
+  [CpuFlavorResponse, cpuFlavor],
+  [CpuFlavorList, { cpus: [cpuFlavor] }],
+  [DataCenterResponse, dataCenter],
+  [DataCenterList, { dataCenters: [dataCenter] }],
+];

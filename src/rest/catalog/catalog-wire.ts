@@ -46,7 +46,6 @@ export interface CatalogWire extends Wire {
 
 export const CATALOG_WIRE_2026_07: CatalogWire = {
   schemas: [],
-  examples: {},
   gpuQueries: gpuTypeQueries('^[0-9]{1,3}([.][0-9]{1,3}){0,2}$', false),
   cpuQueries: cpuFlavorQueries(false, LEAST_VCPUS['2026-07']),
   leastVcpus: LEAST_VCPUS['2026-07'],
@@ -56,7 +55,6 @@ export const CATALOG_WIRE_2026_07: CatalogWire = {
 
 export const CATALOG_WIRE_2026_08: CatalogWire = {
   schemas: [],
-  examples: {},
   gpuQueries: gpuTypeQueries('^\\d+(\\.\\d+)?$', true),
   cpuQueries: cpuFlavorQueries(true, LEAST_VCPUS['2026-08']),
   leastVcpus: LEAST_VCPUS['2026-08'],

@@ -23,10 +23,10 @@ import {
   UpdateClusterRequest,
 } from './cluster-schemas.ts';
 
-export const listClustersRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/clusters',
-    {
+export const clusterRoutes =
+  (wire: PodWire): RestRoute =>
+  (app, deps) => {
+    app.get('/v2/clusters', {
       schema: {
         operationId: 'listClusters',
         summary: 'List clusters',
@@ -35,18 +35,13 @@ export const listClustersRoute: RestRoute = (app, deps) => {
         response: { 200: ref(ClusterList) },
       },
       config: { permission: PERMISSIONS.readPod, failures: ['unprocessable'] },
-    },
-    async (request) => {
-      const clusters = await listClusters(deps.pool, request.actor.userId);
-      return { clusters: clusters.map((cluster) => toClusterResponse(cluster, request.query)) };
-    },
-  );
-};
+      handler: async (request) => {
+        const clusters = await listClusters(deps.pool, request.actor.userId);
+        return { clusters: clusters.map((cluster) => toClusterResponse(cluster, request.query)) };
+      },
+    });
 
-export const createClusterRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/clusters',
-    {
+    app.post('/v2/clusters', {
       schema: {
         operationId: 'createCluster',
         summary: 'Create a cluster',
@@ -57,18 +52,13 @@ export const createClusterRoute: RestRoute = (app, deps) => {
         response: { 201: ref(ClusterResponse) },
       },
       config: { permission: PERMISSIONS.writePod },
-    },
-    async (request, reply) => {
-      const cluster = await change(deps, request.actor, createCluster, toNewCluster(request.body));
-      return reply.code(201).send(toClusterResponse(cluster));
-    },
-  );
-};
+      handler: async (request, reply) => {
+        const cluster = await change(deps, request.actor, createCluster, toNewCluster(request.body));
+        return reply.code(201).send(toClusterResponse(cluster));
+      },
+    });
 
-export const getClusterRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/clusters/:id',
-    {
+    app.get('/v2/clusters/:id', {
       schema: {
         operationId: 'getCluster',
         summary: 'Get a cluster',
@@ -78,18 +68,13 @@ export const getClusterRoute: RestRoute = (app, deps) => {
         response: { 200: ref(ClusterResponse) },
       },
       config: { permission: PERMISSIONS.readPod, failures: ['notFound', 'unprocessable'] },
-    },
-    async (request) => {
-      const cluster = await getCluster(deps.pool, request.actor.userId, request.params.id as ClusterId);
-      return toClusterResponse(cluster, request.query);
-    },
-  );
-};
+      handler: async (request) => {
+        const cluster = await getCluster(deps.pool, request.actor.userId, request.params.id as ClusterId);
+        return toClusterResponse(cluster, request.query);
+      },
+    });
 
-export const updateClusterRoute: RestRoute = (app, deps) => {
-  app.patch(
-    '/v2/clusters/:id',
-    {
+    app.patch('/v2/clusters/:id', {
       schema: {
         operationId: 'updateCluster',
         summary: 'Rename a cluster',
@@ -100,21 +85,16 @@ export const updateClusterRoute: RestRoute = (app, deps) => {
         response: { 200: ref(ClusterResponse) },
       },
       config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
-    },
-    async (request) => {
-      const cluster = await change(deps, request.actor, updateCluster, {
-        id: request.params.id as ClusterId,
-        change: request.body,
-      });
-      return toClusterResponse(cluster);
-    },
-  );
-};
+      handler: async (request) => {
+        const cluster = await change(deps, request.actor, updateCluster, {
+          id: request.params.id as ClusterId,
+          change: request.body,
+        });
+        return toClusterResponse(cluster);
+      },
+    });
 
-export const deleteClusterRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/clusters/:id',
-    {
+    app.delete('/v2/clusters/:id', {
       schema: {
         operationId: 'deleteCluster',
         summary: 'Delete a cluster',
@@ -124,38 +104,30 @@ export const deleteClusterRoute: RestRoute = (app, deps) => {
         response: { 204: noContent('Deleted.') },
       },
       config: { permission: PERMISSIONS.deletePod, failures: ['notFound'] },
-    },
-    async (request, reply) => {
-      await change(deps, request.actor, deleteCluster, { id: request.params.id as ClusterId });
-      return reply.code(204).send();
-    },
-  );
-};
-
-export const listClusterPodsRoute =
-  (wire: PodWire): RestRoute =>
-  (app, deps) => {
-    app.get(
-      '/v2/clusters/:id/pods',
-      {
-        schema: {
-          operationId: 'listClusterPods',
-          summary: 'List the pods of a cluster',
-          description: 'By rank.',
-          tags: ['clusters'],
-          params: ClusterParams,
-          querystring: PodQuery,
-          response: { 200: ref(PodList) },
-        },
-        config: { permission: PERMISSIONS.readPod, failures: ['notFound', 'unprocessable'] },
+      handler: async (request, reply) => {
+        await change(deps, request.actor, deleteCluster, { id: request.params.id as ClusterId });
+        return reply.code(204).send();
       },
-      async (request) => {
+    });
+
+    app.get('/v2/clusters/:id/pods', {
+      schema: {
+        operationId: 'listClusterPods',
+        summary: 'List the pods of a cluster',
+        description: 'By rank.',
+        tags: ['clusters'],
+        params: ClusterParams,
+        querystring: PodQuery,
+        response: { 200: ref(PodList) },
+      },
+      config: { permission: PERMISSIONS.readPod, failures: ['notFound', 'unprocessable'] },
+      handler: async (request) => {
         const { id } = await getClusterRow(deps.pool, request.actor.userId, request.params.id as ClusterId);
         const pods = await listClusterPodRows(deps.pool, request.actor.userId, id);
         const answers = await readPodResponses(deps, wire, pods);
         return { pods: answers.map((answer, n) => ({ ...answer, ...reasonOf(pods[n]!, request.query) })) };
       },
-    );
+    });
   };
 
 /** Fills in the defaults of a create, except those that a template may provide. */

@@ -2,7 +2,7 @@ import { CLUSTER_TYPES } from '../../domain/clusters/cluster.ts';
 import { POD_STATUSES } from '../../domain/pods/pod.ts';
 import { mounts } from '../pods/pod-fields.ts';
 import { CONTAINER_FIELDS } from '../shared/container-fields.ts';
-import { CREATED_AT, type Examples } from '../shared/example-values.ts';
+import { CREATED_AT, type NamedSchemas } from '../shared/example-values.ts';
 import { membersOf } from '../shared/fields.ts';
 import { includeQuery } from '../shared/include-query.ts';
 import { byDefault, closed, dateTime, MAX_INTEGER, nullableString, ref, stringEnum } from '../shared/schema.ts';
@@ -132,14 +132,17 @@ const cluster = {
   primary: { podId: 'p6f3k9x2m5h8rd', status: 'RUNNING', sshEndpoint: '203.0.113.7:32768' },
 };
 
-export const CLUSTER_EXAMPLES: Examples = {
-  Cluster: cluster,
-  ClusterList: { clusters: [cluster] },
-  CreateClusterRequest: {
-    ...settings,
-    image: 'ghcr.io/example/trainer:4.0.0',
-    args: 'torchrun --nnodes=$NUM_NODES train.py',
-    ports: ['22/tcp'],
-  },
-  UpdateClusterRequest: { name: 'pretraining-2' },
-};
+export const CLUSTER_SCHEMAS: NamedSchemas = [
+  [ClusterResponse, cluster],
+  [ClusterList, { clusters: [cluster] }],
+  [
+    CreateClusterRequest,
+    {
+      ...settings,
+      image: 'ghcr.io/example/trainer:4.0.0',
+      args: 'torchrun --nnodes=$NUM_NODES train.py',
+      ports: ['22/tcp'],
+    },
+  ],
+  [UpdateClusterRequest, { name: 'pretraining-2' }],
+];

@@ -1,5 +1,5 @@
 import { CAUSES } from '../../scaling/because.ts';
-import { dateTime, nullableString, stringEnum } from '../shared/schema.ts';
+import { dateTime, nullableString, pageLimit, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 const DecisionResponse = Type.Object({
@@ -30,7 +30,5 @@ export const DecisionList = Type.Object(
 );
 
 export const DecisionQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Maximum number of decisions.' }),
-  ),
+  limit: pageLimit('decisions', { max: 100, default: 20 }),
 });

@@ -1,4 +1,7 @@
-import { CONTAINER_EXAMPLE, CREATED_AT, ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
+import { CONTAINER_EXAMPLE, CREATED_AT, ENDPOINT_ID, type NamedSchemas } from '../shared/example-values.ts';
+import { DecisionList } from './decision-schemas.ts';
+import { EndpointFiguresList, EndpointFiguresResponse } from './figure-schemas.ts';
+import { EndpointStateResponse } from './state-schemas.ts';
 
 const decision = {
   at: '2026-11-20T10:02:09.119Z',
@@ -38,24 +41,30 @@ const figures = {
   costToday: 1.8312,
 };
 
-/** Examples of the schemas that all revisions share. */
-export const ENDPOINT_EXAMPLES: Examples = {
-  EndpointState: {
-    id: ENDPOINT_ID,
-    state: 'FAILING',
-    since: '2026-11-20T10:02:09.119Z',
-    reason:
-      "the last 3 starts failed: it exited with code 1:\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'torch'",
-    warnings: [],
-  },
-  EndpointFigures: figures,
-  EndpointFiguresList: {
-    figures: [
-      { ...figures, series: { stepSeconds: 120, requests: [0, 61, 64], latencyP95Ms: [null, 1180.2, 1211.9] } },
-    ],
-  },
-  DecisionList: { decisions: [decision] },
-};
+/** The schemas that all revisions share. */
+export const ENDPOINT_SCHEMAS: NamedSchemas = [
+  [
+    EndpointStateResponse,
+    {
+      id: ENDPOINT_ID,
+      state: 'FAILING',
+      since: '2026-11-20T10:02:09.119Z',
+      reason:
+        "the last 3 starts failed: it exited with code 1:\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'torch'",
+      warnings: [],
+    },
+  ],
+  [EndpointFiguresResponse, figures],
+  [
+    EndpointFiguresList,
+    {
+      figures: [
+        { ...figures, series: { stepSeconds: 120, requests: [0, 61, 64], latencyP95Ms: [null, 1180.2, 1211.9] } },
+      ],
+    },
+  ],
+  [DecisionList, { decisions: [decision] }],
+];
 
 const PATH_07 = `https://cloud.example.org/v2/${ENDPOINT_ID}`;
 
@@ -83,7 +92,7 @@ const endpoint07 = {
   createdAt: CREATED_AT,
 };
 
-export const ENDPOINT_EXAMPLES_2026_07: Examples = {
+export const ENDPOINT_EXAMPLES_2026_07 = {
   Endpoint: endpoint07,
   EndpointList: { endpoints: [endpoint07] },
   CreateEndpointRequest: { ...settings07, ...CONTAINER_EXAMPLE },
@@ -127,7 +136,7 @@ const endpoint08 = {
   createdAt: CREATED_AT,
 };
 
-export const ENDPOINT_EXAMPLES_2026_08: Examples = {
+export const ENDPOINT_EXAMPLES_2026_08 = {
   Endpoint: endpoint08,
   EndpointList: { endpoints: [endpoint08] },
   CreateEndpointRequest: {

@@ -14,25 +14,27 @@ import { noContent, ref } from '../shared/schema.ts';
 import { EndpointList, EndpointParams, EndpointQuery } from './endpoint-schemas.ts';
 import type { EndpointWire } from './endpoint-wire.ts';
 import { LeaseQuery } from './lease-routes.ts';
-import { renderList } from './render-list.ts';
 import { toStateResponse } from './state-schemas.ts';
 
-export const listEndpointsRoute = (wire: EndpointWire): RestRoute => {
-  const Item = { ...wire.Response };
-  return (app, deps) => {
-    app.get(
-      '/v2/serverless',
-      {
-        schema: {
-          operationId: 'listEndpoints',
-          summary: 'List serverless endpoints',
-          tags: ['serverless'],
-          querystring: EndpointQuery,
-          response: { 200: ref(EndpointList) },
-        },
-        config: { permission: PERMISSIONS.readEndpoint, failures: ['unprocessable'] },
+async function readStates({ pool, clock }: RestDeps, userId: UserId) {
+  const states = await listEndpointStates(pool, { userId }, clock.now());
+  return [...states].map(([id, state]) => ({ id, ...toStateResponse(state) }));
+}
+
+export const endpointRoutes =
+  <Create, Update>(wire: EndpointWire<Create, Update>): RestRoute =>
+  (app, deps) => {
+    const Item = { ...wire.Response };
+    app.get('/v2/serverless', {
+      schema: {
+        operationId: 'listEndpoints',
+        summary: 'List serverless endpoints',
+        tags: ['serverless'],
+        querystring: EndpointQuery,
+        response: { 200: ref(EndpointList) },
       },
-      async (request, reply) => {
+      config: { permission: PERMISSIONS.readEndpoint, failures: ['unprocessable'] },
+      handler: async (request, reply) => {
         const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };
         const serialize = reply.compileSerializationSchema(Item);
         const pages = listEndpointPages(deps.pool, request.actor.userId, request.query.limit);
@@ -41,33 +43,20 @@ export const listEndpointsRoute = (wire: EndpointWire): RestRoute => {
         const json = await renderList('endpoints', pages, render, more);
         return reply.type('application/json; charset=utf-8').send(json as never); // already rendered
       },
-    );
-  };
-};
+    });
 
-async function readStates({ pool, clock }: RestDeps, userId: UserId) {
-  const states = await listEndpointStates(pool, { userId }, clock.now());
-  return [...states].map(([id, state]) => ({ id, ...toStateResponse(state) }));
-}
-
-export const createEndpointRoute =
-  <Create>(wire: EndpointWire<Create>): RestRoute =>
-  (app, deps) => {
-    app.post(
-      '/v2/serverless',
-      {
-        schema: {
-          operationId: 'createEndpoint',
-          summary: 'Create a serverless endpoint',
-          description: 'Workers start when there is work, or at once with `workers.min`.',
-          tags: ['serverless'],
-          querystring: LeaseQuery,
-          body: wire.CreateRequest,
-          response: { 201: wire.Response },
-        },
-        config: { permission: PERMISSIONS.writeEndpoint, failures: [...(wire.createFailures ?? []), 'unavailable'] },
+    app.post('/v2/serverless', {
+      schema: {
+        operationId: 'createEndpoint',
+        summary: 'Create a serverless endpoint',
+        description: 'Workers start when there is work, or at once with `workers.min`.',
+        tags: ['serverless'],
+        querystring: LeaseQuery,
+        body: wire.CreateRequest,
+        response: { 201: wire.Response },
       },
-      async (request, reply) => {
+      config: { permission: PERMISSIONS.writeEndpoint, failures: [...(wire.createFailures ?? []), 'unavailable'] },
+      handler: async (request, reply) => {
         const { actor, body, query } = request;
         const { models: wanted } = body as { models?: ModelRequest[] };
         const models = wanted === undefined ? {} : await readModels(deps, actor, wanted);
@@ -76,52 +65,38 @@ export const createEndpointRoute =
         const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };
         return reply.code(201).send(wire.toResponse(endpoint, bases));
       },
-    );
-  };
+    });
 
-export const getEndpointRoute =
-  (wire: EndpointWire): RestRoute =>
-  (app, deps) => {
-    app.get(
-      '/v2/serverless/:id',
-      {
-        schema: {
-          operationId: 'getEndpoint',
-          summary: 'Get a serverless endpoint',
-          tags: ['serverless'],
-          params: EndpointParams,
-          response: { 200: wire.Response },
-        },
-        config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+    app.get('/v2/serverless/:id', {
+      schema: {
+        operationId: 'getEndpoint',
+        summary: 'Get a serverless endpoint',
+        tags: ['serverless'],
+        params: EndpointParams,
+        response: { 200: wire.Response },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+      handler: async (request) => {
         // Remembered, because a change often follows.
         const { endpoint } = await getEndpointVersion(deps.pool, request.actor.userId, request.params.id as EndpointId);
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
-    );
-  };
+    });
 
-export const updateEndpointRoute =
-  <Update>(wire: EndpointWire<unknown, Update>): RestRoute =>
-  (app, deps) => {
-    app.patch(
-      '/v2/serverless/:id',
-      {
-        schema: {
-          operationId: 'updateEndpoint',
-          summary: 'Update a serverless endpoint',
-          description:
-            'Only the given fields change. Changing container settings, `gpu` or `networkVolumes` creates a release, which rolls out as workers are replaced. `workers`, `scaling` and `timeout` take effect at once.',
-          tags: ['serverless'],
-          params: EndpointParams,
-          querystring: EnvQuery,
-          body: wire.UpdateRequest,
-          response: { 200: wire.Response },
-        },
-        config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+    app.patch('/v2/serverless/:id', {
+      schema: {
+        operationId: 'updateEndpoint',
+        summary: 'Update a serverless endpoint',
+        description:
+          'Only the given fields change. Changing container settings, `gpu` or `networkVolumes` creates a release, which rolls out as workers are replaced. `workers`, `scaling` and `timeout` take effect at once.',
+        tags: ['serverless'],
+        params: EndpointParams,
+        querystring: EnvQuery,
+        body: wire.UpdateRequest,
+        response: { 200: wire.Response },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+      handler: async (request) => {
         const { actor, body, params, query } = request;
         const update = (before: Endpoint) => {
           const fields = editEnv(wire.toChange(body as Update, before), before, query);
@@ -132,13 +107,9 @@ export const updateEndpointRoute =
         const endpoint = await change(deps, actor, updateEndpoint, input).catch(wire.refuse);
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
-    );
-  };
+    });
 
-export const deleteEndpointRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/serverless/:id',
-    {
+    app.delete('/v2/serverless/:id', {
       schema: {
         operationId: 'deleteEndpoint',
         summary: 'Delete a serverless endpoint',
@@ -148,10 +119,31 @@ export const deleteEndpointRoute: RestRoute = (app, deps) => {
         response: { 204: noContent('Deleted.') },
       },
       config: { permission: PERMISSIONS.deleteEndpoint, failures: ['notFound'] },
-    },
-    async (request, reply) => {
-      await change(deps, request.actor, deleteEndpoint, { id: request.params.id as EndpointId });
-      return reply.code(204).send();
-    },
-  );
-};
+      handler: async (request, reply) => {
+        await change(deps, request.actor, deleteEndpoint, { id: request.params.id as EndpointId });
+        return reply.code(204).send();
+      },
+    });
+  };
+
+/**
+ * Renders a long list as the JSON `{"<name>":[…]}`, yielding to other requests between pages. Nothing is sent until all of
+ * it is rendered, so that a failure still becomes an error response. `more`: further members of the object.
+ */
+async function renderList<T>(
+  name: string,
+  pages: AsyncIterable<readonly T[]>,
+  render: (item: T) => string,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<Buffer> {
+  const parts: Buffer[] = [Buffer.from(`{${JSON.stringify(name)}:[`)];
+  let separator = '';
+  for await (const page of pages) {
+    if (page.length === 0) continue;
+    parts.push(Buffer.from(separator + page.map(render).join()));
+    separator = ',';
+  }
+  const members = Object.entries(more).map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`);
+  parts.push(Buffer.from(`]${members.join('')}}`));
+  return Buffer.concat(parts);
+}

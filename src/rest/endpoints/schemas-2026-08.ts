@@ -101,7 +101,7 @@ export const scaling = Type.Unsafe<QueueDelay | RequestCount>({
   description: 'Always given as a whole. QUEUE_DELAY is for queues only.',
 });
 
-export const idleTimeout = Type.Integer({
+const idleTimeout = Type.Integer({
   minimum: IDLE_TIMEOUT.min,
   maximum: IDLE_TIMEOUT.max,
   description: 'Seconds before an idle worker is scaled down. Not for a QUEUE that scales on REQUEST_COUNT.',

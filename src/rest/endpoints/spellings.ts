@@ -1,6 +1,6 @@
 import type { RestRevision } from '../../core/rest-revisions.ts';
 import { describeEndpoint, readEndpoint } from '../shared/terraform.ts';
-import type { Hint } from '../shared/wire.ts';
+import type { Hint, Wire } from '../shared/wire.ts';
 
 /** Where the two revisions spell the same thing differently: places in a body, or values at a place. */
 const MEMBERS: readonly Record<RestRevision, string>[] = [
@@ -17,8 +17,12 @@ const TYPES: readonly Record<RestRevision, string>[] = [
 const ONLY_NEWER = ['/gpu/excludedTypes', '/gpu/allowedCudaVersions', '/gpu/minCudaVersion', '/cpu/0'];
 
 /** Returns what is known of refused bodies of endpoints. */
-export function hintOf(own: RestRevision): Hint {
-  return { explain: (body) => [...describeSpellings(body, own), ...describeEndpoint(body)], read: readEndpoint };
+export function hintsFor(own: RestRevision): NonNullable<Wire['hints']> {
+  const hint: Hint = {
+    explain: (body) => [...describeSpellings(body, own), ...describeEndpoint(body)],
+    read: readEndpoint,
+  };
+  return { CreateEndpointRequest: hint, UpdateEndpointRequest: hint };
 }
 
 /**

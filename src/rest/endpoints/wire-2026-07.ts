@@ -8,10 +8,10 @@ import { field, fixed, group, membersOf, shownAs } from '../shared/fields.ts';
 import { LEAST_VCPUS, showVcpus } from '../shared/least-vcpus.ts';
 import { closed, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
-import { ENDPOINT_EXAMPLES_2026_07 } from './endpoint-examples.ts';
+import { ENDPOINT_EXAMPLES_2026_07 as EXAMPLES } from './endpoint-examples.ts';
 import { EndpointList, GPU_COUNT, GPU_POOLS, IDENTITY, SETTINGS, url, WORKERS } from './endpoint-schemas.ts';
 import { baseUrl, type EndpointWire, type ShownEndpoint, type UrlBases } from './endpoint-wire.ts';
-import { hintOf } from './spellings.ts';
+import { hintsFor } from './spellings.ts';
 
 const type = stringEnum(['QUEUE_BASED', 'LOAD_BALANCING'], { description: 'Request routing; fixed at creation.' });
 const gpu = closed({ pools: GPU_POOLS, count: Type.Optional(GPU_COUNT) });
@@ -119,12 +119,13 @@ export const ENDPOINT_WIRE_2026_07: EndpointWire<CreateBody, UpdateBody> = {
   CreateRequest: ref(CreateEndpointRequest),
   UpdateRequest: ref(UpdateEndpointRequest),
   Response: ref(EndpointResponse),
-  schemas: [EndpointResponse, EndpointList, CreateEndpointRequest, UpdateEndpointRequest],
-  examples: ENDPOINT_EXAMPLES_2026_07,
-  hints: {
-    CreateEndpointRequest: hintOf('2026-07'),
-    UpdateEndpointRequest: hintOf('2026-07'),
-  },
+  schemas: [
+    [EndpointResponse, EXAMPLES.Endpoint],
+    [EndpointList, EXAMPLES.EndpointList],
+    [CreateEndpointRequest, EXAMPLES.CreateEndpointRequest],
+    [UpdateEndpointRequest, EXAMPLES.UpdateEndpointRequest],
+  ],
+  hints: hintsFor('2026-07'),
   toNew: (body) => newOf(FIELDS, body),
   toChange: (body) => changeOf(FIELDS, body),
   checkChange,
@@ -133,3 +134,9 @@ export const ENDPOINT_WIRE_2026_07: EndpointWire<CreateBody, UpdateBody> = {
     throw error;
   },
 };
+
+/** Maps fields of a podyard.yaml, valid by its schema: those of REST, and the CPU flavors of the newer revision. */
+export function readProjectFields(fields: object, before: Endpoint): EndpointChange {
+  const { cpu, ...others } = fields as { cpu?: EndpointChange['cpu'] };
+  return { ...ENDPOINT_WIRE_2026_07.toChange(others as never, before), ...(cpu && { cpu }) };
+}

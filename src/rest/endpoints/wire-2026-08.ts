@@ -7,13 +7,13 @@ import { healthPath } from '../../domain/endpoints/health-path.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import { answerOf, changeOf, type FieldMap, newOf } from '../../http/fields.ts';
 import { validationFailure } from '../../http/validation-failure.ts';
-import { ENDPOINT_BUILD_ROUTES } from '../builds/endpoint-build-routes.ts';
+import { endpointBuildRoutes } from '../builds/endpoint-build-routes.ts';
 import { CONTAINER } from '../shared/container-fields.ts';
 import { membersOf, shownAs } from '../shared/fields.ts';
 import { refuseTemplate } from '../shared/refuse-template.ts';
 import { closed, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
-import { ENDPOINT_EXAMPLES_2026_08 } from './endpoint-examples.ts';
+import { ENDPOINT_EXAMPLES_2026_08 as EXAMPLES } from './endpoint-examples.ts';
 import { EndpointList, IDENTITY, SETTINGS } from './endpoint-schemas.ts';
 import { baseUrl, type EndpointWire, type ShownEndpoint, type UrlBases } from './endpoint-wire.ts';
 import {
@@ -32,7 +32,7 @@ import {
   shownWorkers,
   type,
 } from './schemas-2026-08.ts';
-import { hintOf } from './spellings.ts';
+import { hintsFor } from './spellings.ts';
 
 const TYPES = { QUEUE_BASED: 'QUEUE', LOAD_BALANCING: 'LOAD_BALANCER' } as const;
 type Type08 = (typeof TYPES)[EndpointType];
@@ -223,13 +223,14 @@ export const ENDPOINT_WIRE_2026_08: EndpointWire<CreateBody, UpdateBody> = {
   CreateRequest: ref(CreateEndpointRequest),
   UpdateRequest: ref(UpdateEndpointRequest),
   Response: ref(EndpointResponse),
-  schemas: [EndpointResponse, EndpointList, CreateEndpointRequest, UpdateEndpointRequest],
-  examples: ENDPOINT_EXAMPLES_2026_08,
-  hints: {
-    CreateEndpointRequest: hintOf('2026-08'),
-    UpdateEndpointRequest: hintOf('2026-08'),
-  },
-  ownRoutes: ENDPOINT_BUILD_ROUTES,
+  schemas: [
+    [EndpointResponse, EXAMPLES.Endpoint],
+    [EndpointList, EXAMPLES.EndpointList],
+    [CreateEndpointRequest, EXAMPLES.CreateEndpointRequest],
+    [UpdateEndpointRequest, EXAMPLES.UpdateEndpointRequest],
+  ],
+  hints: hintsFor('2026-08'),
+  ownRoutes: [endpointBuildRoutes],
   createFailures: ['notFound'],
   toNew: (body) => newOf(FIELDS, body),
   toChange,

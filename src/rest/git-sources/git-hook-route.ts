@@ -19,32 +19,29 @@ const GitHookParams = Type.Object({ sourceId: Type.String({ description: 'Identi
  */
 export const gitHookRoute: RestRoute = (app, deps) => {
   const hooks = new WeakMap<FastifyRequest, Hook>();
-  app.post(
-    '/hooks/git/:sourceId',
-    {
-      bodyLimit: MAX_BODY_BYTES,
-      schema: {
-        operationId: 'receiveGitWebhook',
-        summary: 'Receive a webhook of a repository',
-        description:
-          'Podyard only. For GitHub, Gitea and GitLab, with their signatures; the body is `application/json`, 1 MiB at most. A push to what the endpoint is built from has the repository looked at; anything else is answered with why it is ignored. 401 for a wrong signature and for an unknown source alike.',
-        tags: ['podyard'],
-        security: [],
-        params: GitHookParams,
-        response: { 200: ref(GitHookResponse), 202: ref(GitHookResponse) },
-      },
-      config: {
-        permission: 'public',
-        takesSignedBody: true,
-        failures: ['unauthorized', 'badRequest', 'contentTooLarge', 'unsupportedMediaType'],
-      },
-      onRequest: async (request) => {
-        const hook = hasProof(request.headers) ? await openHook(deps, request.params.sourceId) : null;
-        if (hook === null) throw refusal();
-        hooks.set(request, hook);
-      },
+  app.post('/hooks/git/:sourceId', {
+    bodyLimit: MAX_BODY_BYTES,
+    schema: {
+      operationId: 'receiveGitWebhook',
+      summary: 'Receive a webhook of a repository',
+      description:
+        'Podyard only. For GitHub, Gitea and GitLab, with their signatures; the body is `application/json`, 1 MiB at most. A push to what the endpoint is built from has the repository looked at; anything else is answered with why it is ignored. 401 for a wrong signature and for an unknown source alike.',
+      tags: ['podyard'],
+      security: [],
+      params: GitHookParams,
+      response: { 200: ref(GitHookResponse), 202: ref(GitHookResponse) },
     },
-    async (request, reply) => {
+    config: {
+      permission: 'public',
+      takesSignedBody: true,
+      failures: ['unauthorized', 'badRequest', 'contentTooLarge', 'unsupportedMediaType'],
+    },
+    onRequest: async (request) => {
+      const hook = hasProof(request.headers) ? await openHook(deps, request.params.sourceId) : null;
+      if (hook === null) throw refusal();
+      hooks.set(request, hook);
+    },
+    handler: async (request, reply) => {
       const { id: sourceId, userId, secret, ...target } = hooks.get(request)!;
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
       if (!isGenuine(request.headers, body, secret)) throw refusal();
@@ -53,7 +50,7 @@ export const gitHookRoute: RestRoute = (app, deps) => {
       await change(deps, systemActor(userId), noticePush, { sourceId });
       return reply.code(202).send({ look: true, ignored: null });
     },
-  );
+  });
 };
 
 type Hook = NonNullable<Awaited<ReturnType<typeof openHook>>>;

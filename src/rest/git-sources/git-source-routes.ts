@@ -19,93 +19,75 @@ import { GitSourceResponse, ReplaceGitSourceRequest } from './git-source-schemas
 
 const DEFAULT_BRANCH = 'main';
 
-export const getGitSourceRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/serverless/:id/git-source',
-    {
-      schema: {
-        operationId: 'getGitSource',
-        summary: 'Get the repository of an endpoint',
-        description: 'Podyard only. 404 if the endpoint is built from none.',
-        tags: ['podyard'],
-        params: EndpointParams,
-        response: { 200: ref(GitSourceResponse) },
-      },
-      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+export const gitSourceRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/serverless/:id/git-source', {
+    schema: {
+      operationId: 'getGitSource',
+      summary: 'Get the repository of an endpoint',
+      description: 'Podyard only. 404 if the endpoint is built from none.',
+      tags: ['podyard'],
+      params: EndpointParams,
+      response: { 200: ref(GitSourceResponse) },
     },
-    async (request) => {
+    config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+    handler: async (request) => {
       const { id } = await getEndpointRow(deps.pool, request.actor.userId, request.params.id as EndpointId);
       return toGitSourceResponse(deps, request, await getGitSource(deps.pool, id), null);
     },
-  );
-};
+  });
 
-export const replaceGitSourceRoute: RestRoute = (app, deps) => {
-  app.put(
-    '/v2/serverless/:id/git-source',
-    {
-      schema: {
-        operationId: 'replaceGitSource',
-        summary: 'Build an endpoint from a repository',
-        description:
-          'Podyard only. Each new commit is built, and the endpoint takes the image. The key must also permit to write builds, and to read secrets if one is named; with `applySettings` also registries, network volumes and all secrets. Looks at the repository at once. 403 where the server builds nothing.',
-        tags: ['podyard'],
-        params: EndpointParams,
-        body: ref(ReplaceGitSourceRequest),
-        response: { 200: ref(GitSourceResponse) },
-      },
-      config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+  app.put('/v2/serverless/:id/git-source', {
+    schema: {
+      operationId: 'replaceGitSource',
+      summary: 'Build an endpoint from a repository',
+      description:
+        'Podyard only. Each new commit is built, and the endpoint takes the image. The key must also permit to write builds, and to read secrets if one is named; with `applySettings` also registries, network volumes and all secrets. Looks at the repository at once. 403 where the server builds nothing.',
+      tags: ['podyard'],
+      params: EndpointParams,
+      body: ref(ReplaceGitSourceRequest),
+      response: { 200: ref(GitSourceResponse) },
     },
-    async (request) => {
+    config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+    handler: async (request) => {
       const { actor, params, body } = request;
       const { rotateWebhookSecret = false } = body;
       const input = { id: params.id as EndpointId, settings: toSettings(body), rotateWebhookSecret };
       const { source, webhookSecret } = await change(deps, actor, connectGit, input);
       return toGitSourceResponse(deps, request, source, webhookSecret);
     },
-  );
-};
+  });
 
-export const deleteGitSourceRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/serverless/:id/git-source',
-    {
-      schema: {
-        operationId: 'deleteGitSource',
-        summary: 'Build an endpoint from no repository',
-        description: 'Podyard only. The endpoint keeps its image. Builds that run deploy nothing.',
-        tags: ['podyard'],
-        params: EndpointParams,
-        response: { 204: noContent('The endpoint is built from no repository.') },
-      },
-      config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+  app.delete('/v2/serverless/:id/git-source', {
+    schema: {
+      operationId: 'deleteGitSource',
+      summary: 'Build an endpoint from no repository',
+      description: 'Podyard only. The endpoint keeps its image. Builds that run deploy nothing.',
+      tags: ['podyard'],
+      params: EndpointParams,
+      response: { 204: noContent('The endpoint is built from no repository.') },
     },
-    async ({ actor, params }, reply) => {
+    config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+    handler: async ({ actor, params }, reply) => {
       await change(deps, actor, disconnectGit, { id: params.id as EndpointId });
       return reply.code(204).send();
     },
-  );
-};
+  });
 
-export const syncGitSourceRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/serverless/:id/git-source/sync',
-    {
-      schema: {
-        operationId: 'syncGitSource',
-        summary: 'Look at the repository of an endpoint now',
-        description: 'Podyard only. `isLooking` is true until it was; then `lastError` says what went wrong.',
-        tags: ['podyard'],
-        params: EndpointParams,
-        response: { 202: ref(GitSourceResponse) },
-      },
-      config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+  app.post('/v2/serverless/:id/git-source/sync', {
+    schema: {
+      operationId: 'syncGitSource',
+      summary: 'Look at the repository of an endpoint now',
+      description: 'Podyard only. `isLooking` is true until it was; then `lastError` says what went wrong.',
+      tags: ['podyard'],
+      params: EndpointParams,
+      response: { 202: ref(GitSourceResponse) },
     },
-    async (request, reply) => {
+    config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+    handler: async (request, reply) => {
       const source = await change(deps, request.actor, syncGit, { id: request.params.id as EndpointId });
       return reply.code(202).send(toGitSourceResponse(deps, request, source, null));
     },
-  );
+  });
 };
 
 /** Throws `unprocessable` where a member depends on another one. */

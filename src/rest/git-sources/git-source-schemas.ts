@@ -7,7 +7,7 @@ import {
 } from '../../domain/git-sources/git-source.ts';
 import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from '../../domain/secrets/secret.ts';
 import { registriesByHost, textsBy } from '../builds/build-schemas.ts';
-import { CREATED_AT, ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
+import { CREATED_AT, ENDPOINT_ID, type NamedSchemas } from '../shared/example-values.ts';
 import { byDefault, closed, dateTime, nullableInteger, nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -161,40 +161,44 @@ export const GitHookResponse = Type.Object(
   { $id: 'GitHookResult', description: 'Podyard only: what follows from a webhook.' },
 );
 
-export const GIT_SOURCE_SCHEMAS = [ReplaceGitSourceRequest, GitSourceResponse, GitHookResponse] as const;
-
 const COMMIT = '7f0c2b9d4e6a81352c0f9be7d41a6835f2c9e0ab';
 
-export const GIT_SOURCE_EXAMPLES: Examples = {
-  ReplaceGitSourceRequest: {
-    url: 'https://github.com/example/transcriber',
-    branch: 'main',
-    folder: 'services/worker',
-    auth: { type: 'TOKEN', secret: 'github-token' },
-    pollSeconds: 300,
-  },
-  GitSource: {
-    id: 'g4t8x1m6p9q2zk',
-    endpointId: ENDPOINT_ID,
-    url: 'https://github.com/example/transcriber',
-    branch: 'main',
-    tags: null,
-    folder: 'services/worker',
-    build: {},
-    applySettings: false,
-    auth: { type: 'TOKEN', secret: 'github-token', publicKey: null },
-    pollSeconds: 300,
-    statuses: 'GITHUB',
-    statusError: null,
-    webhookUrl: 'https://podyard.example.com/hooks/git/g4t8x1m6p9q2zk',
-    webhookSecret: null,
-    isLooking: false,
-    lastCommit: COMMIT,
-    lastRef: 'refs/heads/main',
-    lastError: null,
-    lastLookedAt: CREATED_AT,
-    lastBuildId: 'b7k2m9x4c1v8zt',
-    createdAt: CREATED_AT,
-  },
-  GitHookResult: { look: true, ignored: null },
-};
+export const GIT_SOURCE_SCHEMAS: NamedSchemas = [
+  [
+    ReplaceGitSourceRequest,
+    {
+      url: 'https://github.com/example/transcriber',
+      branch: 'main',
+      folder: 'services/worker',
+      auth: { type: 'TOKEN', secret: 'github-token' },
+      pollSeconds: 300,
+    },
+  ],
+  [
+    GitSourceResponse,
+    {
+      id: 'g4t8x1m6p9q2zk',
+      endpointId: ENDPOINT_ID,
+      url: 'https://github.com/example/transcriber',
+      branch: 'main',
+      tags: null,
+      folder: 'services/worker',
+      build: {},
+      applySettings: false,
+      auth: { type: 'TOKEN', secret: 'github-token', publicKey: null },
+      pollSeconds: 300,
+      statuses: 'GITHUB',
+      statusError: null,
+      webhookUrl: 'https://podyard.example.com/hooks/git/g4t8x1m6p9q2zk',
+      webhookSecret: null,
+      isLooking: false,
+      lastCommit: COMMIT,
+      lastRef: 'refs/heads/main',
+      lastError: null,
+      lastLookedAt: CREATED_AT,
+      lastBuildId: 'b7k2m9x4c1v8zt',
+      createdAt: CREATED_AT,
+    },
+  ],
+  [GitHookResponse, { look: true, ignored: null }],
+];

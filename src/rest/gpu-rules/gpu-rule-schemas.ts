@@ -1,4 +1,4 @@
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import { closed } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -33,4 +33,7 @@ export const GpuRuleResponse = Type.Object(members, {
 
 const rule = { excludedGpuTypes: ['NVIDIA L4'], allowedCudaVersions: [], minCudaVersion: '12.8' };
 
-export const GPU_RULE_EXAMPLES: Examples = { ReplaceGpuRuleRequest: rule, GpuRule: rule };
+export const GPU_RULE_SCHEMAS: NamedSchemas = [
+  [ReplaceGpuRuleRequest, rule],
+  [GpuRuleResponse, rule],
+];

@@ -1,6 +1,6 @@
 import { STATE_FIELDS } from '../endpoints/state-schemas.ts';
-import type { Examples } from '../shared/example-values.ts';
-import { nullableString, stringEnum } from '../shared/schema.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
+import { nullableString, pageLimit, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 /** The largest page, and the one without a limit. */
@@ -9,14 +9,7 @@ export const MAX_ENDPOINTS = 1_000;
 export const InstallationEndpointQuery = Type.Object({
   account: Type.Optional(Type.String({ description: 'The id of a person or a team: only what it owns.' })),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of a name, in any case.' })),
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: MAX_ENDPOINTS,
-      default: MAX_ENDPOINTS,
-      description: 'Maximum number of endpoints.',
-    }),
-  ),
+  limit: pageLimit('endpoints', { max: MAX_ENDPOINTS, default: MAX_ENDPOINTS }),
   after: Type.Optional(Type.String({ description: '`next` of the page before, with the same filters.' })),
 });
 
@@ -40,21 +33,24 @@ export const InstallationEndpointList = Type.Object(
   { $id: 'InstallationEndpointList', description: 'Podyard only: endpoints of all accounts, by id.' },
 );
 
-export const ENDPOINT_LIST_EXAMPLES: Examples = {
-  InstallationEndpointList: {
-    endpoints: [
-      {
-        id: 'q3v8k1z0m5x7ab',
-        name: 'sdxl',
-        type: 'QUEUE_BASED',
-        account: { id: 'u4r8t2y6u1i9op', name: 'vision', kind: 'TEAM' },
-        workers: 3,
-        state: 'HEALTHY',
-        since: '2026-11-20T09:30:00.000Z',
-        reason: null,
-        warnings: [],
-      },
-    ],
-    next: null,
-  },
-};
+export const ENDPOINT_LIST_SCHEMAS: NamedSchemas = [
+  [
+    InstallationEndpointList,
+    {
+      endpoints: [
+        {
+          id: 'q3v8k1z0m5x7ab',
+          name: 'sdxl',
+          type: 'QUEUE_BASED',
+          account: { id: 'u4r8t2y6u1i9op', name: 'vision', kind: 'TEAM' },
+          workers: 3,
+          state: 'HEALTHY',
+          since: '2026-11-20T09:30:00.000Z',
+          reason: null,
+          warnings: [],
+        },
+      ],
+      next: null,
+    },
+  ],
+];

@@ -1,5 +1,5 @@
 import { RUNTIME_NAMES } from '../../core/runtime-names.ts';
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import { nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -29,17 +29,20 @@ export const InstallationResponse = Type.Object(
   { $id: 'Installation', description: 'Podyard only: what this installation runs on.' },
 );
 
-export const INSTALLATION_EXAMPLES: Examples = {
-  Installation: {
-    id: 'k2v9q0x4zt',
-    version: '0.2.0',
-    runtime: 'kubernetes',
-    isolation: true,
-    gpus: 'REAL',
-    freeze: 'PARKED',
-    sleep: 'NONE',
-    buildHindrance: 'This server builds no images: PODYARD_BUILDS is 0. Push one to a registry instead.',
-    notices: ['Frozen workers are parked here'],
-    problems: ['The disk of the data directory has 3.1 GiB of 200.0 GiB left'],
-  },
-};
+export const INSTALLATION_SCHEMAS: NamedSchemas = [
+  [
+    InstallationResponse,
+    {
+      id: 'k2v9q0x4zt',
+      version: '0.2.0',
+      runtime: 'kubernetes',
+      isolation: true,
+      gpus: 'REAL',
+      freeze: 'PARKED',
+      sleep: 'NONE',
+      buildHindrance: 'This server builds no images: PODYARD_BUILDS is 0. Push one to a registry instead.',
+      notices: ['Frozen workers are parked here'],
+      problems: ['The disk of the data directory has 3.1 GiB of 200.0 GiB left'],
+    },
+  ],
+];

@@ -13,71 +13,6 @@ import { ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 import { JobDetailResponse, JobList, JobListQuery, JobParams } from './job-schemas.ts';
 
-export const listJobsRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/serverless/:id/requests',
-    {
-      schema: {
-        operationId: 'listJobs',
-        summary: 'List jobs of an endpoint',
-        description:
-          'Podyard only. Returns jobs of every state, newest first: queued and running ones, and ended ones while their result is kept. A load-balancing endpoint has none.',
-        tags: ['podyard'],
-        params: EndpointParams,
-        querystring: JobListQuery,
-        response: { 200: ref(JobList) },
-      },
-      config: { permission: PERMISSIONS.readEndpoint, failures: ['badRequest', 'notFound', 'unprocessable'] },
-    },
-    async ({ actor, params, query }) => {
-      const { id } = await getEndpointRow(deps.pool, actor.userId, params.id as EndpointId);
-      const page = await listJobs(deps.pool, id, {
-        statuses: query.status?.split(',') as JobStatus[] | undefined,
-        since: query.since === undefined ? undefined : new Date(query.since),
-        until: query.until === undefined ? undefined : new Date(query.until),
-        workerId: query.workerId,
-        error: query.error,
-        limit: query.limit ?? DEFAULT_PAGE,
-        cursor: query.cursor,
-      });
-      return { requests: page.jobs, nextCursor: page.nextCursor };
-    },
-  );
-};
-
-export const getJobRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/serverless/:id/requests/:jobId',
-    {
-      schema: {
-        operationId: 'getJob',
-        summary: 'Get a job',
-        description:
-          'Podyard only. Returns a job with its payloads of at most 64 KiB, why it waits or what it waited for, and how its webhook was delivered. Needs what reading its status needs. A 404 once its result has expired.',
-        tags: ['podyard'],
-        params: JobParams,
-        response: { 200: ref(JobDetailResponse) },
-      },
-      config: { permission: PERMISSIONS.readJob, failures: ['notFound'] },
-    },
-    async ({ actor, params }, reply) => {
-      const { id } = await getEndpointRow(deps.pool, actor.userId, params.id as EndpointId);
-      const now = deps.clock.now();
-      const mayReadLog = isPermitted(actor, PERMISSIONS.readEndpoint({ id }));
-      const job = await getJob(deps.pool, id, params.jobId as JobId, { mayReadLog, now });
-      return reply.type('application/json').send(renderJobDetail(job, now) as never);
-    },
-  );
-};
-
-interface Kind {
-  name: PayloadName;
-  operationId: string;
-  what: string;
-  mediaType: string;
-  example: unknown;
-}
-
 const KINDS: readonly Kind[] = [
   {
     name: 'input',
@@ -102,43 +37,93 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** One route for each payload of a job. */
-export const getJobPayloadRoutes: readonly RestRoute[] = KINDS.map(
-  (kind): RestRoute =>
-    (app, deps) => {
-      app.get(
-        `/v2/serverless/:id/requests/:jobId/${kind.name}`,
-        {
-          schema: {
-            operationId: kind.operationId,
-            summary: `Get the ${kind.name} of a job`,
-            description: `Podyard only. Returns the ${kind.what}, however large, byte for byte. A 404 if there is none, or once it has expired.`,
-            tags: ['podyard'],
-            params: JobParams,
-            response: {
-              200: {
-                description: `The ${kind.name}.`,
-                content: {
-                  [kind.mediaType]: {
-                    schema: kind.name === 'error' ? Type.String() : Type.Unknown(),
-                    example: kind.example,
-                  },
-                },
+export const jobRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/serverless/:id/requests', {
+    schema: {
+      operationId: 'listJobs',
+      summary: 'List jobs of an endpoint',
+      description:
+        'Podyard only. Returns jobs of every state, newest first: queued and running ones, and ended ones while their result is kept. A load-balancing endpoint has none.',
+      tags: ['podyard'],
+      params: EndpointParams,
+      querystring: JobListQuery,
+      response: { 200: ref(JobList) },
+    },
+    config: { permission: PERMISSIONS.readEndpoint, failures: ['badRequest', 'notFound', 'unprocessable'] },
+    handler: async ({ actor, params, query }) => {
+      const { id } = await getEndpointRow(deps.pool, actor.userId, params.id as EndpointId);
+      const page = await listJobs(deps.pool, id, {
+        statuses: query.status?.split(',') as JobStatus[] | undefined,
+        since: query.since === undefined ? undefined : new Date(query.since),
+        until: query.until === undefined ? undefined : new Date(query.until),
+        workerId: query.workerId,
+        error: query.error,
+        limit: query.limit ?? DEFAULT_PAGE,
+        cursor: query.cursor,
+      });
+      return { requests: page.jobs, nextCursor: page.nextCursor };
+    },
+  });
+
+  app.get('/v2/serverless/:id/requests/:jobId', {
+    schema: {
+      operationId: 'getJob',
+      summary: 'Get a job',
+      description:
+        'Podyard only. Returns a job with its payloads of at most 64 KiB, why it waits or what it waited for, and how its webhook was delivered. Needs what reading its status needs. A 404 once its result has expired.',
+      tags: ['podyard'],
+      params: JobParams,
+      response: { 200: ref(JobDetailResponse) },
+    },
+    config: { permission: PERMISSIONS.readJob, failures: ['notFound'] },
+    handler: async ({ actor, params }, reply) => {
+      const { id } = await getEndpointRow(deps.pool, actor.userId, params.id as EndpointId);
+      const now = deps.clock.now();
+      const mayReadLog = isPermitted(actor, PERMISSIONS.readEndpoint({ id }));
+      const job = await getJob(deps.pool, id, params.jobId as JobId, { mayReadLog, now });
+      return reply.type('application/json').send(renderJobDetail(job, now) as never);
+    },
+  });
+
+  for (const kind of KINDS) {
+    app.get(`/v2/serverless/:id/requests/:jobId/${kind.name}`, {
+      schema: {
+        operationId: kind.operationId,
+        summary: `Get the ${kind.name} of a job`,
+        description: `Podyard only. Returns the ${kind.what}, however large, byte for byte. A 404 if there is none, or once it has expired.`,
+        tags: ['podyard'],
+        params: JobParams,
+        response: {
+          200: {
+            description: `The ${kind.name}.`,
+            content: {
+              [kind.mediaType]: {
+                schema: kind.name === 'error' ? Type.String() : Type.Unknown(),
+                example: kind.example,
               },
             },
           },
-          config: { permission: PERMISSIONS.readJob, failures: ['notFound'] },
         },
-        async (request, reply) => {
-          const { id, jobId } = request.params as { id: string; jobId: string };
-          const { userId } = request.actor;
-          const endpoint = await getEndpointRow(deps.pool, userId, id as EndpointId);
-          await sendPayload(deps, reply, { endpointId: endpoint.id, jobId: jobId as JobId, userId, kind });
-          return reply;
-        },
-      );
-    },
-);
+      },
+      config: { permission: PERMISSIONS.readJob, failures: ['notFound'] },
+      handler: async (request, reply) => {
+        const { id, jobId } = request.params as { id: string; jobId: string };
+        const { userId } = request.actor;
+        const endpoint = await getEndpointRow(deps.pool, userId, id as EndpointId);
+        await sendPayload(deps, reply, { endpointId: endpoint.id, jobId: jobId as JobId, userId, kind });
+        return reply;
+      },
+    });
+  }
+};
+
+interface Kind {
+  name: PayloadName;
+  operationId: string;
+  what: string;
+  mediaType: string;
+  example: unknown;
+}
 
 /** Reads the payload once there is memory for it, which is held until the client has it. */
 async function sendPayload(

@@ -3,8 +3,8 @@ import { WAIT_REASONS, WAIT_STAGES } from '../../domain/jobs/explain-job.ts';
 import { WEBHOOK_STATES } from '../../domain/jobs/find-webhook.ts';
 import { MAX_AHEAD, MAX_CHUNKS } from '../../domain/jobs/get-job.ts';
 import { MAX_PAGE, MAX_SEARCHED } from '../../domain/jobs/list-jobs.ts';
-import type { Examples } from '../shared/example-values.ts';
-import { commaList, dateTime, nullableInteger, nullableString, stringEnum } from '../shared/schema.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
+import { commaList, dateTime, nullableInteger, nullableString, pageLimit, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 const nullableTime = (description: string) => nullableString({ format: 'date-time', description });
@@ -126,82 +126,75 @@ export const JobListQuery = Type.Object({
       description: `Failed with an error that contains this text, A to Z in any case, in its first 10,000 characters. A page looks at ${MAX_SEARCHED} failed jobs, so it may be short, even empty, and have a next one.`,
     }),
   ),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 50, description: 'Maximum number of jobs.' }),
-  ),
+  limit: pageLimit('jobs', { max: MAX_PAGE, default: 50 }),
   cursor: Type.Optional(Type.String({ description: '`nextCursor` of the page before, with the same filters.' })),
 });
 
-export const JOB_EXAMPLES: Examples = {
-  JobList: {
-    requests: [
-      {
-        id: '019aa0f3-9a4e-7c11-9d2b-5f0c7a61e3b4-u1',
-        status: 'FAILED',
-        lowPriority: false,
-        workerId: 'w9h3s6d1f8g2jk',
-        createdAt: '2026-11-20T10:02:09.120331Z',
-        startedAt: '2026-11-20T10:02:11.430118Z',
-        finishedAt: '2026-11-20T10:02:12.001873Z',
-        delayTime: 2310,
-        executionTime: 572,
-        retries: 0,
-        keptUntil: '2026-11-20T10:32:12.001873Z',
-        error: 'the audio file is empty',
-      },
-    ],
-    nextCursor: null,
-  },
-  JobDetail: {
-    id: '019aa0f3-9a4e-7c11-9d2b-5f0c7a61e3b4-u1',
-    status: 'FAILED',
-    lowPriority: false,
-    workerId: 'w9h3s6d1f8g2jk',
-    createdAt: '2026-11-20T10:02:09.120331Z',
-    startedAt: '2026-11-20T10:02:11.430118Z',
-    finishedAt: '2026-11-20T10:02:12.001873Z',
-    delayTime: 2310,
-    executionTime: 572,
-    retries: 0,
-    keptUntil: '2026-11-20T10:32:12.001873Z',
-    error: 'the audio file is empty',
-    errorBytes: 23,
-    sync: false,
-    batchId: null,
-    executionTimeout: null,
-    expiresAt: null,
-    inputBytes: 40,
-    outputBytes: null,
-    chunks: 0,
-    wait: null,
-    attempts: [
-      {
-        attempt: 1,
-        workerId: 'w9h3s6d1f8g2jk',
-        stages: [
-          {
-            stage: 'queue',
-            from: '2026-11-20T10:02:09.120Z',
-            to: '2026-11-20T10:02:11.430Z',
-            ms: 2310,
-            reason: null,
-          },
-          {
-            stage: 'running',
-            from: '2026-11-20T10:02:11.430Z',
-            to: '2026-11-20T10:02:12.001Z',
-            ms: 571,
-            reason: null,
-          },
-        ],
-      },
-    ],
-    webhook: {
-      url: 'https://example.com/hooks/podyard',
-      state: 'DELIVERED',
-      tries: [{ at: '2026-11-20T10:02:12.240871+00:00', status: 200, error: null }],
-      nextTryAt: null,
-    },
-    input: { audio: 'https://example.com/talk.mp3' },
-  },
+const job = {
+  id: '019aa0f3-9a4e-7c11-9d2b-5f0c7a61e3b4-u1',
+  status: 'FAILED',
+  lowPriority: false,
+  workerId: 'w9h3s6d1f8g2jk',
+  createdAt: '2026-11-20T10:02:09.120331Z',
+  startedAt: '2026-11-20T10:02:11.430118Z',
+  finishedAt: '2026-11-20T10:02:12.001873Z',
+  delayTime: 2310,
+  executionTime: 572,
+  retries: 0,
+  keptUntil: '2026-11-20T10:32:12.001873Z',
+  error: 'the audio file is empty',
 };
+
+export const JOB_SCHEMAS: NamedSchemas = [
+  [
+    JobList,
+    {
+      requests: [job],
+      nextCursor: null,
+    },
+  ],
+  [
+    JobDetailResponse,
+    {
+      ...job,
+      errorBytes: 23,
+      sync: false,
+      batchId: null,
+      executionTimeout: null,
+      expiresAt: null,
+      inputBytes: 40,
+      outputBytes: null,
+      chunks: 0,
+      wait: null,
+      attempts: [
+        {
+          attempt: 1,
+          workerId: 'w9h3s6d1f8g2jk',
+          stages: [
+            {
+              stage: 'queue',
+              from: '2026-11-20T10:02:09.120Z',
+              to: '2026-11-20T10:02:11.430Z',
+              ms: 2310,
+              reason: null,
+            },
+            {
+              stage: 'running',
+              from: '2026-11-20T10:02:11.430Z',
+              to: '2026-11-20T10:02:12.001Z',
+              ms: 571,
+              reason: null,
+            },
+          ],
+        },
+      ],
+      webhook: {
+        url: 'https://example.com/hooks/podyard',
+        state: 'DELIVERED',
+        tries: [{ at: '2026-11-20T10:02:12.240871+00:00', status: 200, error: null }],
+        nextTryAt: null,
+      },
+      input: { audio: 'https://example.com/talk.mp3' },
+    },
+  ],
+];

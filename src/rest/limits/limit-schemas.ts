@@ -1,6 +1,6 @@
 import type { TOptional, TUnsafe } from 'typebox';
 import { effectiveLimits, LIMIT_NAMES, type LimitName } from '../../domain/quotas/limits.ts';
-import { type Examples, USER_ID } from '../shared/example-values.ts';
+import { type NamedSchemas, USER_ID } from '../shared/example-values.ts';
 import { closed, nullableInteger, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -100,22 +100,13 @@ export const UpdateLimitsRequest = closed(
   },
 );
 
-export const LIMIT_SCHEMAS = [
-  LimitsResponse,
-  OwnLimitsResponse,
-  QuotaUseResponse,
-  UserLimitsResponse,
-  InstallationLimitsResponse,
-  UpdateLimitsRequest,
-] as const;
-
 export const UserParams = Type.Object({ id: Type.String({ description: 'User identifier.' }) });
 
 const own = { workers: 50, gpuQuota: 4 };
 const limits = effectiveLimits(own, {});
 const gpus = { quota: 4, used: 6, borrowed: 2 };
 
-const user = {
+export const USER_LIMITS_EXAMPLE = {
   userId: USER_ID,
   name: 'alice',
   limits,
@@ -132,11 +123,11 @@ const user = {
   quotas: { workers: { quota: null, used: 6, borrowed: 0 }, gpus },
 };
 
-export const LIMIT_EXAMPLES: Examples = {
-  Limits: limits,
-  OwnLimits: own,
-  QuotaUse: gpus,
-  UserLimits: user,
-  InstallationLimits: { limits: effectiveLimits({}, { pods: 20 }), own: { pods: 20 } },
-  UpdateLimitsRequest: { workers: 50, gpuQuota: 4, gpus: null, pods: 'DEFAULT' },
-};
+export const LIMIT_SCHEMAS: NamedSchemas = [
+  [LimitsResponse, limits],
+  [OwnLimitsResponse, own],
+  [QuotaUseResponse, gpus],
+  [UserLimitsResponse, USER_LIMITS_EXAMPLE],
+  [InstallationLimitsResponse, { limits: effectiveLimits({}, { pods: 20 }), own: { pods: 20 } }],
+  [UpdateLimitsRequest, { workers: 50, gpuQuota: 4, gpus: null, pods: 'DEFAULT' }],
+];

@@ -51,15 +51,17 @@ export async function* whileConnected(
 }
 
 /** Streams a feed as server-sent events named `snapshot`. */
-export function streamFeed(
+export function sendFeed(
   deps: Pick<RouteDeps, 'keyRing' | 'closing'>,
-  client: StreamClient,
+  reply: FastifyReply,
+  actor: Credential,
   feed: Feed,
-): AsyncGenerator<string> {
-  return whileConnected(deps, client, async function* (signal) {
+): FastifyReply {
+  const events = whileConnected(deps, { socket: reply.raw, actor }, async function* (signal) {
     yield ': stream begins\n\n';
     for await (const text of feed.watch(signal, COMMENT_EVERY_MS)) {
       yield text === undefined ? ': still here\n\n' : `event: snapshot\ndata: ${text}\n\n`;
     }
   });
+  return sendEventStream(reply, events);
 }

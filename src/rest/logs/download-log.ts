@@ -27,50 +27,42 @@ const TEXT = {
   },
 };
 
-export const downloadEndpointLogRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/serverless/:id/logs/download',
-    {
-      exposeHeadRoute: false, // a HEAD request would read the whole log
-      schema: {
-        operationId: 'downloadEndpointLog',
-        summary: 'Download the logs of the workers of an endpoint',
-        description: 'Podyard only. Text, with the id of its worker in each line unless one worker is asked for.',
-        tags: ['podyard'],
-        params: EndpointParams,
-        querystring: EndpointLogDownloadQuery,
-        response: { 200: TEXT },
-      },
-      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound', 'unprocessable'] },
+export const logDownloadRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/serverless/:id/logs/download', {
+    exposeHeadRoute: false, // a HEAD request would read the whole log
+    schema: {
+      operationId: 'downloadEndpointLog',
+      summary: 'Download the logs of the workers of an endpoint',
+      description: 'Podyard only. Text, with the id of its worker in each line unless one worker is asked for.',
+      tags: ['podyard'],
+      params: EndpointParams,
+      querystring: EndpointLogDownloadQuery,
+      response: { 200: TEXT },
     },
-    async ({ actor, params, query }, reply) => {
+    config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound', 'unprocessable'] },
+    handler: async ({ actor, params, query }, reply) => {
       const scope = await scopeOfEndpoint(deps, actor.userId, params.id, query.workerId);
       return send(deps, reply, actor, { scope, filter: readRange(query), name: query.workerId ?? params.id });
     },
-  );
-};
+  });
 
-export const downloadPodLogRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/pods/:id/logs/download',
-    {
-      exposeHeadRoute: false, // a HEAD request would read the whole log
-      schema: {
-        operationId: 'downloadPodLog',
-        summary: 'Download the log of a pod',
-        description: 'Podyard only.',
-        tags: ['podyard'],
-        params: PodParams,
-        querystring: LogDownloadQuery,
-        response: { 200: TEXT },
-      },
-      config: { permission: PERMISSIONS.readPod, failures: ['notFound', 'unprocessable'] },
+  app.get('/v2/pods/:id/logs/download', {
+    exposeHeadRoute: false, // a HEAD request would read the whole log
+    schema: {
+      operationId: 'downloadPodLog',
+      summary: 'Download the log of a pod',
+      description: 'Podyard only.',
+      tags: ['podyard'],
+      params: PodParams,
+      querystring: LogDownloadQuery,
+      response: { 200: TEXT },
     },
-    async ({ actor, params, query }, reply) => {
+    config: { permission: PERMISSIONS.readPod, failures: ['notFound', 'unprocessable'] },
+    handler: async ({ actor, params, query }, reply) => {
       const scope = await scopeOfPod(deps, actor.userId, params.id);
       return send(deps, reply, actor, { scope, filter: readRange(query), name: params.id });
     },
-  );
+  });
 };
 
 interface Download {

@@ -21,49 +21,41 @@ const RECORDS_IN_A_TURN = 20;
 const RULES =
   'A page of stored lines that match all filters. One request reads at most 16 MiB of the log and finds at most 4 MiB of text, for about a second at most, and then says how far it came.';
 
-export const listEndpointLogLinesRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/serverless/:id/log-lines',
-    {
-      schema: {
-        operationId: 'listEndpointLogLines',
-        summary: 'Search the logs of the workers of an endpoint',
-        description: `Podyard only. ${RULES}`,
-        tags: ['podyard'],
-        params: EndpointParams,
-        querystring: EndpointLogLinesQuery,
-        response: { 200: ref(LogLines) },
-      },
-      config: { permission: PERMISSIONS.readEndpoint, failures: ['badRequest', 'notFound', 'unprocessable'] },
+export const logLineRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/serverless/:id/log-lines', {
+    schema: {
+      operationId: 'listEndpointLogLines',
+      summary: 'Search the logs of the workers of an endpoint',
+      description: `Podyard only. ${RULES}`,
+      tags: ['podyard'],
+      params: EndpointParams,
+      querystring: EndpointLogLinesQuery,
+      response: { 200: ref(LogLines) },
     },
-    async ({ actor, params, query }, { raw: socket }) => {
+    config: { permission: PERMISSIONS.readEndpoint, failures: ['badRequest', 'notFound', 'unprocessable'] },
+    handler: async ({ actor, params, query }, { raw: socket }) => {
       const { userId } = actor;
       const scope = await scopeOfEndpoint(deps, userId, params.id, query.workerId);
       return listLines(deps, { userId, socket }, scope, query, true);
     },
-  );
-};
+  });
 
-export const listPodLogLinesRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/pods/:id/log-lines',
-    {
-      schema: {
-        operationId: 'listPodLogLines',
-        summary: 'Search the log of a pod',
-        description: `Podyard only. ${RULES}`,
-        tags: ['podyard'],
-        params: PodParams,
-        querystring: LogLinesQuery,
-        response: { 200: ref(LogLines) },
-      },
-      config: { permission: PERMISSIONS.readPod, failures: ['badRequest', 'notFound', 'unprocessable'] },
+  app.get('/v2/pods/:id/log-lines', {
+    schema: {
+      operationId: 'listPodLogLines',
+      summary: 'Search the log of a pod',
+      description: `Podyard only. ${RULES}`,
+      tags: ['podyard'],
+      params: PodParams,
+      querystring: LogLinesQuery,
+      response: { 200: ref(LogLines) },
     },
-    async ({ actor, params, query }, { raw: socket }) => {
+    config: { permission: PERMISSIONS.readPod, failures: ['badRequest', 'notFound', 'unprocessable'] },
+    handler: async ({ actor, params, query }, { raw: socket }) => {
       const { userId } = actor;
       return listLines(deps, { userId, socket }, await scopeOfPod(deps, userId, params.id), query, false);
     },
-  );
+  });
 };
 
 interface LinesQuery {

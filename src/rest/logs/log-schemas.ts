@@ -1,6 +1,6 @@
 import { LOG_LEVELS } from '../../domain/logs/log-level.ts';
-import type { Examples } from '../shared/example-values.ts';
-import { dateTime, nullableString, stringEnum } from '../shared/schema.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
+import { dateTime, nullableString, pageLimit, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
 const MAX_SEARCH = 200;
@@ -58,9 +58,7 @@ const range = {
 export const LogLinesQuery = Type.Object({
   ...range,
   order: Type.Optional(stringEnum(['newest', 'oldest'], { default: 'newest', description: 'Which lines come first.' })),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'Maximum number of lines.' }),
-  ),
+  limit: pageLimit('lines', { max: 1000, default: 200 }),
   cursor: Type.Optional(
     Type.String({ description: '`nextCursor` of the page before, with the same filters; or the id of a line.' }),
   ),
@@ -122,20 +120,23 @@ export const LogHeaders = Type.Object({
   ),
 });
 
-export const LOG_EXAMPLES: Examples = {
-  LogLines: {
-    lines: [
-      {
-        id: '2026-11-20T10:02:19.481Z/000000000041',
-        workerId: 'w9h3s6d1f8g2jk',
-        source: 'container',
-        level: 'ERROR',
-        line: '{"requestId": "019aa0f3-9a4e-7c11-9d2b-5f0c7a61e3b4-u1", "message": "the audio file is empty", "level": "ERROR"}',
-        ts: '2026-11-20T10:02:19.481Z',
-      },
-    ],
-    nextCursor: null,
-    searchedTo: null,
-    keptSince: '2026-10-21T08:14:00.000Z',
-  },
-};
+export const LOG_SCHEMAS: NamedSchemas = [
+  [
+    LogLines,
+    {
+      lines: [
+        {
+          id: '2026-11-20T10:02:19.481Z/000000000041',
+          workerId: 'w9h3s6d1f8g2jk',
+          source: 'container',
+          level: 'ERROR',
+          line: '{"requestId": "019aa0f3-9a4e-7c11-9d2b-5f0c7a61e3b4-u1", "message": "the audio file is empty", "level": "ERROR"}',
+          ts: '2026-11-20T10:02:19.481Z',
+        },
+      ],
+      nextCursor: null,
+      searchedTo: null,
+      keptSince: '2026-10-21T08:14:00.000Z',
+    },
+  ],
+];

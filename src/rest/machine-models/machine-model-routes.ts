@@ -22,21 +22,18 @@ import {
   UpdateMachineModelRequest,
 } from './machine-model-schemas.ts';
 
-const listMachineModelsRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/models',
-    {
-      schema: {
-        operationId: 'listMachineModels',
-        summary: 'List the stored models',
-        description:
-          'Podyard only. The models on the machine of the workers: for admins all, for others those of their own endpoints. Written down about every 30 seconds, and every second while one is fetched.',
-        tags: ['podyard'],
-        response: { 200: ref(MachineModelListResponse) },
-      },
-      config: { permission: () => PERMISSIONS.readEndpoint({}) },
+export const machineModelRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/models', {
+    schema: {
+      operationId: 'listMachineModels',
+      summary: 'List the stored models',
+      description:
+        'Podyard only. The models on the machine of the workers: for admins all, for others those of their own endpoints. Written down about every 30 seconds, and every second while one is fetched.',
+      tags: ['podyard'],
+      response: { 200: ref(MachineModelListResponse) },
     },
-    async ({ actor }) => {
+    config: { permission: () => PERMISSIONS.readEndpoint({}) },
+    handler: async ({ actor }) => {
       const isAll = await isOperator(deps.pool, actor.userId, 'readAccounts');
       const [models, room] = await Promise.all([
         listMachineModels(deps.pool, isAll ? null : actor.userId),
@@ -44,74 +41,59 @@ const listMachineModelsRoute: RestRoute = (app, deps) => {
       ]);
       return { models: models.map(toResponse), room: room ?? null };
     },
-  );
-};
+  });
 
-const fetchMachineModelRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/models',
-    {
-      schema: {
-        operationId: 'fetchMachineModel',
-        summary: 'Fetch a model ahead',
-        description:
-          'Podyard only, for admins. Has a model fetched before a start needs it, on every machine that runs workers; one that is there stays. Removing it ends the fetch. 400 for one that is larger than the budget, or does not fit beside pinned ones; 503 if its origin does not answer.',
-        tags: ['podyard'],
-        body: ref(FetchMachineModelRequest),
-        response: { 201: ref(MachineModelResponse) },
-      },
-      config: { permission: PERMISSIONS.writeAccount, operator: 'writeInstallation', failures: ['unavailable'] },
+  app.post('/v2/models', {
+    schema: {
+      operationId: 'fetchMachineModel',
+      summary: 'Fetch a model ahead',
+      description:
+        'Podyard only, for admins. Has a model fetched before a start needs it, on every machine that runs workers; one that is there stays. Removing it ends the fetch. 400 for one that is larger than the budget, or does not fit beside pinned ones; 503 if its origin does not answer.',
+      tags: ['podyard'],
+      body: ref(FetchMachineModelRequest),
+      response: { 201: ref(MachineModelResponse) },
     },
-    async ({ actor, body: { pinned = false, ...request } }, reply) => {
+    config: { permission: PERMISSIONS.writeAccount, operator: 'writeInstallation', failures: ['unavailable'] },
+    handler: async ({ actor, body: { pinned = false, ...request } }, reply) => {
       const [model] = await resolveModels(deps, actor, [request], () => 'source');
       return reply
         .code(201)
         .send(toResponse(await change(deps, actor, fetchMachineModel, { model: model!, isKept: pinned })));
     },
-  );
-};
+  });
 
-const updateMachineModelRoute: RestRoute = (app, deps) => {
-  app.patch(
-    '/v2/models/:id',
-    {
-      schema: {
-        operationId: 'updateMachineModel',
-        summary: 'Pin a model, or unpin it',
-        description:
-          'Podyard only, for admins. A pinned model does not leave to make room for others. 400 for one that does not fit beside those that are pinned.',
-        tags: ['podyard'],
-        params: MachineModelParams,
-        body: ref(UpdateMachineModelRequest),
-        response: { 200: ref(MachineModelResponse) },
-      },
-      config: { permission: PERMISSIONS.writeAccount, operator: 'writeInstallation', failures: ['notFound'] },
+  app.patch('/v2/models/:id', {
+    schema: {
+      operationId: 'updateMachineModel',
+      summary: 'Pin a model, or unpin it',
+      description:
+        'Podyard only, for admins. A pinned model does not leave to make room for others. 400 for one that does not fit beside those that are pinned.',
+      tags: ['podyard'],
+      params: MachineModelParams,
+      body: ref(UpdateMachineModelRequest),
+      response: { 200: ref(MachineModelResponse) },
     },
-    async ({ actor, params, body }) =>
+    config: { permission: PERMISSIONS.writeAccount, operator: 'writeInstallation', failures: ['notFound'] },
+    handler: async ({ actor, params, body }) =>
       toResponse(await change(deps, actor, updateMachineModel, { id: params.id, isKept: body.pinned })),
-  );
-};
+  });
 
-const removeMachineModelRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/models/:id',
-    {
-      schema: {
-        operationId: 'removeMachineModel',
-        summary: 'Remove a stored model',
-        description:
-          'Podyard only, for admins. Frees its disk within moments, or ends its fetch; a start that needs it fetches it again. 400 while a worker uses it.',
-        tags: ['podyard'],
-        params: MachineModelParams,
-        response: { 204: noContent('It is being removed.') },
-      },
-      config: { permission: PERMISSIONS.writeAccount, operator: 'writeInstallation', failures: ['notFound'] },
+  app.delete('/v2/models/:id', {
+    schema: {
+      operationId: 'removeMachineModel',
+      summary: 'Remove a stored model',
+      description:
+        'Podyard only, for admins. Frees its disk within moments, or ends its fetch; a start that needs it fetches it again. 400 while a worker uses it.',
+      tags: ['podyard'],
+      params: MachineModelParams,
+      response: { 204: noContent('It is being removed.') },
     },
-    async ({ actor, params }, reply) => {
+    config: { permission: PERMISSIONS.writeAccount, operator: 'writeInstallation', failures: ['notFound'] },
+    handler: async ({ actor, params }, reply) => {
       await change(deps, actor, removeMachineModel, params);
       return reply.code(204).send();
     },
-  );
+  });
 };
 
 function toResponse(model: MachineModel): Static<typeof MachineModelResponse> {
@@ -135,10 +117,3 @@ function fetchOf({
   const secondsLeft = bytesPerSecond > 0 ? Math.ceil((totalBytes - bytes) / bytesPerSecond) : null;
   return { bytes, totalBytes, bytesPerSecond, secondsLeft };
 }
-
-export const MACHINE_MODEL_ROUTES: readonly RestRoute[] = [
-  listMachineModelsRoute,
-  fetchMachineModelRoute,
-  updateMachineModelRoute,
-  removeMachineModelRoute,
-];

@@ -1,6 +1,6 @@
 import { MODEL_SOURCES } from '../../domain/models/pinned-model.ts';
 import { MODEL_REQUEST } from '../models/model-schemas.ts';
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import { closed, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -98,12 +98,15 @@ const model = {
   endpoints: [{ id: 'e7k2m9x4c1v8bn', name: 'chat' }],
 };
 
-export const MACHINE_MODEL_EXAMPLES: Examples = {
-  MachineModel: model,
-  MachineModelList: {
-    models: [model],
-    room: { budgetBytes: 400_000_000_000, usedBytes: 16_397_530_112, stuckBytes: 16_397_530_112 },
-  },
-  FetchMachineModelRequest: { source: 'hf:Qwen/Qwen3-8B@main', exclude: ['*.gguf'], tokenSecret: null, pinned: true },
-  UpdateMachineModelRequest: { pinned: true },
-};
+export const MACHINE_MODEL_SCHEMAS: NamedSchemas = [
+  [MachineModelResponse, model],
+  [
+    MachineModelListResponse,
+    {
+      models: [model],
+      room: { budgetBytes: 400_000_000_000, usedBytes: 16_397_530_112, stuckBytes: 16_397_530_112 },
+    },
+  ],
+  [FetchMachineModelRequest, { source: 'hf:Qwen/Qwen3-8B@main', exclude: ['*.gguf'], tokenSecret: null, pinned: true }],
+  [UpdateMachineModelRequest, { pinned: true }],
+];

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await rest.close();
-  await hub.stop();
+  await hub.close();
 });
 
 function pin(name: string): Promise<PinnedModel> {

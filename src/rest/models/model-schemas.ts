@@ -3,7 +3,7 @@ import { RECIPE_SCHEMA, type Recipe } from '../../domain/models/recipe.ts';
 import builtIn from '../../domain/models/recipes.json' with { type: 'json' };
 import { MAX_MODELS } from '../../domain/models/resolve-models.ts';
 import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from '../../domain/secrets/secret.ts';
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import { closed, nullableString } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -89,13 +89,6 @@ export const ResolvedModelsResponse = Type.Object(
   { $id: 'ResolvedModels', description: 'Podyard only: what models stand for now.' },
 );
 
-export const MODEL_SCHEMAS = [
-  ReplaceEndpointModelsRequest,
-  ResolveModelsRequest,
-  EndpointModelsResponse,
-  ResolvedModelsResponse,
-] as const;
-
 const REQUEST = { models: [{ source: 'hf:Qwen/Qwen3-8B@main', exclude: ['*.gguf'], tokenSecret: null }] };
 const MODEL = {
   id: '5c1d2b0f3a7e49d8b6c5a4f3e2d1c0b9a8f7e6d5c4b3a29180f7e6d5c4b3a291',
@@ -110,14 +103,17 @@ const MODEL = {
   files: 15,
 };
 
-export const MODEL_EXAMPLES: Examples = {
-  ReplaceEndpointModelsRequest: REQUEST,
-  ResolveModelsRequest: REQUEST,
-  EndpointModels: { models: [{ ...MODEL, problem: null }] },
-  ResolvedModels: {
-    recipes: [builtIn.find(({ name }) => name === 'embedding')],
-    models: [
-      { ...MODEL, files: 1, task: 'text-generation', content: [{ path: 'model.safetensors', bytes: MODEL.bytes }] },
-    ],
-  },
-};
+export const MODEL_SCHEMAS: NamedSchemas = [
+  [ReplaceEndpointModelsRequest, REQUEST],
+  [ResolveModelsRequest, REQUEST],
+  [EndpointModelsResponse, { models: [{ ...MODEL, problem: null }] }],
+  [
+    ResolvedModelsResponse,
+    {
+      recipes: [builtIn.find(({ name }) => name === 'embedding')],
+      models: [
+        { ...MODEL, files: 1, task: 'text-generation', content: [{ path: 'model.safetensors', bytes: MODEL.bytes }] },
+      ],
+    },
+  ],
+];

@@ -14,105 +14,82 @@ import {
   UpdateNetworkVolumeRequest,
 } from './volume-schemas.ts';
 
-export const listNetworkVolumesRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/network-volumes',
-    {
-      schema: {
-        operationId: 'listNetworkVolumes',
-        summary: 'List network volumes',
-        tags: ['network-volumes'],
-        response: { 200: ref(NetworkVolumeList) },
-      },
-      config: { permission: PERMISSIONS.readVolume },
+export const networkVolumeRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/network-volumes', {
+    schema: {
+      operationId: 'listNetworkVolumes',
+      summary: 'List network volumes',
+      tags: ['network-volumes'],
+      response: { 200: ref(NetworkVolumeList) },
     },
-    async (request) => {
+    config: { permission: PERMISSIONS.readVolume },
+    handler: async (request) => {
       const records = await listVolumeRows(deps.pool, request.actor.userId);
       return { networkVolumes: records.map(toVolumeResponse) };
     },
-  );
-};
+  });
 
-export const createNetworkVolumeRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/network-volumes',
-    {
-      schema: {
-        operationId: 'createNetworkVolume',
-        summary: 'Create a network volume',
-        tags: ['network-volumes'],
-        body: ref(CreateNetworkVolumeRequest),
-        response: { 201: ref(NetworkVolumeResponse) },
-      },
-      config: { permission: PERMISSIONS.writeVolume },
+  app.post('/v2/network-volumes', {
+    schema: {
+      operationId: 'createNetworkVolume',
+      summary: 'Create a network volume',
+      tags: ['network-volumes'],
+      body: ref(CreateNetworkVolumeRequest),
+      response: { 201: ref(NetworkVolumeResponse) },
     },
-    async (request, reply) => {
+    config: { permission: PERMISSIONS.writeVolume },
+    handler: async (request, reply) => {
       const record = await change(deps, request.actor, createVolume, toNewVolume(request.body));
       return reply.code(201).send(toVolumeResponse(record));
     },
-  );
-};
+  });
 
-export const getNetworkVolumeRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/network-volumes/:id',
-    {
-      schema: {
-        operationId: 'getNetworkVolume',
-        summary: 'Get a network volume',
-        tags: ['network-volumes'],
-        params: NetworkVolumeParams,
-        response: { 200: ref(NetworkVolumeResponse) },
-      },
-      config: { permission: PERMISSIONS.readVolume, failures: ['notFound'] },
+  app.get('/v2/network-volumes/:id', {
+    schema: {
+      operationId: 'getNetworkVolume',
+      summary: 'Get a network volume',
+      tags: ['network-volumes'],
+      params: NetworkVolumeParams,
+      response: { 200: ref(NetworkVolumeResponse) },
     },
-    async (request) =>
+    config: { permission: PERMISSIONS.readVolume, failures: ['notFound'] },
+    handler: async (request) =>
       toVolumeResponse(await getVolumeRow(deps.pool, request.actor.userId, request.params.id as VolumeId)),
-  );
-};
+  });
 
-export const updateNetworkVolumeRoute: RestRoute = (app, deps) => {
-  app.patch(
-    '/v2/network-volumes/:id',
-    {
-      schema: {
-        operationId: 'updateNetworkVolume',
-        summary: 'Update a network volume',
-        description: 'Renames or enlarges the volume.',
-        tags: ['network-volumes'],
-        params: NetworkVolumeParams,
-        body: ref(UpdateNetworkVolumeRequest),
-        response: { 200: ref(NetworkVolumeResponse) },
-      },
-      config: { permission: PERMISSIONS.writeVolume, failures: ['notFound'] },
+  app.patch('/v2/network-volumes/:id', {
+    schema: {
+      operationId: 'updateNetworkVolume',
+      summary: 'Update a network volume',
+      description: 'Renames or enlarges the volume.',
+      tags: ['network-volumes'],
+      params: NetworkVolumeParams,
+      body: ref(UpdateNetworkVolumeRequest),
+      response: { 200: ref(NetworkVolumeResponse) },
     },
-    async (request) => {
+    config: { permission: PERMISSIONS.writeVolume, failures: ['notFound'] },
+    handler: async (request) => {
       const id = request.params.id as VolumeId;
       const input = { id, change: toVolumeChange(request.body) };
       return toVolumeResponse(await change(deps, request.actor, updateVolume, input));
     },
-  );
-};
+  });
 
-export const deleteNetworkVolumeRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/network-volumes/:id',
-    {
-      schema: {
-        operationId: 'deleteNetworkVolume',
-        summary: 'Delete a network volume',
-        description: 'Deletes the volume and its data. Refused while a pod or endpoint mounts it.',
-        tags: ['network-volumes'],
-        params: NetworkVolumeParams,
-        response: { 204: noContent('Deleted.') },
-      },
-      config: { permission: PERMISSIONS.deleteVolume, failures: ['badRequest', 'notFound'] },
+  app.delete('/v2/network-volumes/:id', {
+    schema: {
+      operationId: 'deleteNetworkVolume',
+      summary: 'Delete a network volume',
+      description: 'Deletes the volume and its data. Refused while a pod or endpoint mounts it.',
+      tags: ['network-volumes'],
+      params: NetworkVolumeParams,
+      response: { 204: noContent('Deleted.') },
     },
-    async (request, reply) => {
+    config: { permission: PERMISSIONS.deleteVolume, failures: ['badRequest', 'notFound'] },
+    handler: async (request, reply) => {
       await change(deps, request.actor, deleteVolume, { id: request.params.id as VolumeId });
       return reply.code(204).send();
     },
-  );
+  });
 };
 
 function toNewVolume(body: Static<typeof CreateNetworkVolumeRequest>): NewVolume {

@@ -1,5 +1,5 @@
 import { VOLUME_SIZE_GB } from '../../domain/volumes/volume.ts';
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import { closed, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -47,9 +47,9 @@ export const NetworkVolumeParams = Type.Object({ id: Type.String({ description: 
 const settings = { name: 'models', size: 100, dataCenter: 'LOCAL-1' };
 const volume = { id: 'v5n2b8r0t6y4wq', ...settings, type: 'STANDARD', usedBytes: 0 };
 
-export const VOLUME_EXAMPLES: Examples = {
-  NetworkVolume: volume,
-  NetworkVolumeList: { networkVolumes: [volume] },
-  CreateNetworkVolumeRequest: settings,
-  UpdateNetworkVolumeRequest: { size: 200 },
-};
+export const VOLUME_SCHEMAS: NamedSchemas = [
+  [NetworkVolumeResponse, volume],
+  [NetworkVolumeList, { networkVolumes: [volume] }],
+  [CreateNetworkVolumeRequest, settings],
+  [UpdateNetworkVolumeRequest, { size: 200 }],
+];

@@ -1,6 +1,6 @@
 import { DEFAULT_WAIT_MINUTES, MAX_DESTINATIONS } from '../../domain/notices/change-destination.ts';
 import { DESTINATION_KINDS, NOTICE_EVENTS } from '../../domain/notices/notice.ts';
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import { byDefault, closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -137,16 +137,6 @@ export const NoticeQuery = Type.Object({
 });
 export const NoticeParams = Type.Object({ id: Type.String({ description: 'Destination identifier.' }) });
 
-export const NOTICE_SCHEMAS = [
-  NoticeDestinationResponse,
-  CreatedNoticeDestinationResponse,
-  NoticeDestinationList,
-  CreateNoticeDestinationRequest,
-  UpdateNoticeDestinationRequest,
-  NoticeTestResponse,
-  NoticeDeliveryList,
-] as const;
-
 const destination = {
   id: 'd7m2k9q4x1w8bz',
   scope: 'ACCOUNT',
@@ -162,39 +152,45 @@ const destination = {
   waiting: 0,
 };
 
-export const NOTICE_EXAMPLES: Examples = {
-  NoticeDestination: destination,
-  CreatedNoticeDestination: { ...destination, signingSecret: 'pyn_…' },
-  NoticeDestinationList: { destinations: [destination] },
-  CreateNoticeDestinationRequest: {
-    name: 'on call',
-    kind: 'WEBHOOK',
-    url: 'https://hooks.example.com/podyard',
-    events: ['ENDPOINT_FAILING', 'WAITING_FOR_CAPACITY'],
-  },
-  UpdateNoticeDestinationRequest: { enabled: false },
-  NoticeTest: { delivered: true, error: null },
-  NoticeDeliveryList: {
-    deliveries: [
-      {
-        id: '42',
-        createdAt: '2026-11-26T10:02:10.000Z',
-        status: 'SENT',
-        items: [
-          {
-            event: 'ENDPOINT_FAILING',
-            phase: 'BEGAN',
-            name: 'llm',
-            owner: 'alice',
-            detail: 'the last 3 starts failed: exited with code 1',
-          },
-        ],
-        more: 0,
-        attempts: 1,
-        sentAt: '2026-11-26T10:02:11.000Z',
-        nextAttemptAt: null,
-        error: null,
-      },
-    ],
-  },
-};
+export const NOTICE_SCHEMAS: NamedSchemas = [
+  [NoticeDestinationResponse, destination],
+  [CreatedNoticeDestinationResponse, { ...destination, signingSecret: 'pyn_…' }],
+  [NoticeDestinationList, { destinations: [destination] }],
+  [
+    CreateNoticeDestinationRequest,
+    {
+      name: 'on call',
+      kind: 'WEBHOOK',
+      url: 'https://hooks.example.com/podyard',
+      events: ['ENDPOINT_FAILING', 'WAITING_FOR_CAPACITY'],
+    },
+  ],
+  [UpdateNoticeDestinationRequest, { enabled: false }],
+  [NoticeTestResponse, { delivered: true, error: null }],
+  [
+    NoticeDeliveryList,
+    {
+      deliveries: [
+        {
+          id: '42',
+          createdAt: '2026-11-26T10:02:10.000Z',
+          status: 'SENT',
+          items: [
+            {
+              event: 'ENDPOINT_FAILING',
+              phase: 'BEGAN',
+              name: 'llm',
+              owner: 'alice',
+              detail: 'the last 3 starts failed: exited with code 1',
+            },
+          ],
+          more: 0,
+          attempts: 1,
+          sentAt: '2026-11-26T10:02:11.000Z',
+          nextAttemptAt: null,
+          error: null,
+        },
+      ],
+    },
+  ],
+];

@@ -3,7 +3,7 @@ import { sendBeingBuilt } from './being-built.ts';
 import { consolePage, readConsolePage } from './console-files.ts';
 
 /** The web console's page. It contains no data: the console uses the API with the user's key. */
-export const getConsoleRoute: RestRoute = (app) => {
+export const getConsoleRoute: RestRoute = (app) =>
   app.get('/', { schema: { hide: true }, config: { permission: 'public' } }, async (_request, reply) => {
     const page = await readConsolePage();
     if (page === null) return sendBeingBuilt(reply, 'The console', 'npm run build:console');
@@ -18,4 +18,3 @@ export const getConsoleRoute: RestRoute = (app) => {
       })
       .send(html);
   });
-};

@@ -4,6 +4,7 @@ import type { NewPod } from '../../domain/pods/create-pod.ts';
 import type { Pod } from '../../domain/pods/pod.ts';
 import { type PodUsage, READ_TIMEOUT_MS } from '../../domain/pods/pod-figures.ts';
 import { podRuntime } from '../../domain/pods/pod-runtime.ts';
+import { CREATED_AT, type NamedSchemas } from '../shared/example-values.ts';
 import { includes } from '../shared/include-query.ts';
 import { LEAST_VCPUS, type LeastVcpus, showVcpus } from '../shared/least-vcpus.ts';
 import { refuseTemplate } from '../shared/refuse-template.ts';
@@ -15,13 +16,15 @@ import {
   type CreatePodRequest,
   CreatePodRequest07,
   CreatePodRequest08,
-  type PodResponse,
+  PodList,
+  PodResponse,
   type ShownPod,
   toNewPod as toNew,
   toPodResponse,
+  UpdatePodRequest,
 } from './pod-fields.ts';
 import type { CreatePodQuery } from './pod-schemas.ts';
-import { POD_EXAMPLES } from './pod-schemas.ts';
+import { PodAccess, PodActionRequest, PodJupyter, PodLifetime } from './pod-schemas.ts';
 
 type Response = Static<typeof PodResponse>;
 
@@ -40,14 +43,65 @@ export interface PodWire extends Wire {
   refuse(error: unknown): never;
 }
 
-const examples = { CreatePodRequest: POD_EXAMPLES.CreatePodRequest };
+const settings = {
+  name: 'notebook',
+  image: 'ghcr.io/example/notebook:2.1.0',
+  args: '',
+  disk: 20,
+  ports: ['8888/http', '22/tcp'],
+  env: { JUPYTER_TOKEN: '{{ RUNPOD_SECRET_jupyter }}' },
+  registry: null,
+  gpu: { id: 'NVIDIA GeForce RTX 4090', count: 1 },
+  mounts: { persistent: { size: 50, path: '/workspace' } },
+  cloud: 'SECURE',
+};
+
+const pod = {
+  id: 'p6f3k9x2m5h8rd',
+  ...settings,
+  status: 'RUNNING',
+  actions: ['stop', 'restart', 'terminate'],
+  dataCenterId: 'LOCAL-1',
+  template: null,
+  cost: 0.69,
+  locked: false,
+  globalNetworking: { enabled: false },
+  runtime: {
+    uptime: 754,
+    gpus: [{ util: 87, memoryUtil: 41.5 }],
+    cpu: { util: 12.5 },
+    memory: { util: 33 },
+    ports: [
+      { private: 8888, public: null, type: 'http', ip: null },
+      { private: 22, public: 32768, type: 'tcp', ip: '127.0.0.1' },
+    ],
+  },
+  cudaVersion: '12.8',
+  ssh: {
+    proxy: null,
+    direct: { host: '127.0.0.1', port: 32768, username: 'root', command: 'ssh root@127.0.0.1 -p 32768' },
+  },
+  createdAt: CREATED_AT,
+  startedAt: '2026-11-20T09:30:07.000Z',
+};
+
+export const POD_SCHEMAS: NamedSchemas = [
+  [PodResponse, pod],
+  [PodList, { pods: [pod] }],
+  [UpdatePodRequest, { image: 'ghcr.io/example/notebook:2.2.0' }],
+  [PodActionRequest, { action: 'stop' }],
+  [PodAccess, { private: true }],
+  [PodLifetime, { stopAfter: '2030-01-31T18:00:00.000Z', terminateAfter: null }],
+  [PodJupyter, { password: 'Zk3nV0eJtqYx8uWm1sRb5cLdP7fHgA2i' }],
+];
+
+const createExample = { ...settings, startSsh: true };
 
 const hint = { explain: describePodOrTemplate, read: readPodOrTemplate };
 const hints = { CreatePodRequest: hint, UpdatePodRequest: hint };
 
 export const POD_WIRE_2026_07: PodWire = {
-  schemas: [CreatePodRequest07],
-  examples,
+  schemas: [[CreatePodRequest07, createExample]],
   hints,
   CreateRequest: ref(CreatePodRequest07),
   leastVcpus: LEAST_VCPUS['2026-07'],
@@ -60,8 +114,7 @@ export const POD_WIRE_2026_07: PodWire = {
 };
 
 export const POD_WIRE_2026_08: PodWire = {
-  schemas: [CreatePodRequest08],
-  examples,
+  schemas: [[CreatePodRequest08, createExample]],
   hints,
   CreateRequest: ref(CreatePodRequest08),
   leastVcpus: LEAST_VCPUS['2026-08'],

@@ -520,6 +520,14 @@ describe('an update', () => {
     expect(changed.json()).toMatchObject({ image: 'from/template:1', registry: null, template: templateId });
   });
 
+  test('of the global network is shown in the audit log', async () => {
+    const id = await createId();
+    await update(id, { globalNetworking: true });
+    const { key } = rest.alice;
+    const log = await rest.call('GET', `/v2/audit?recordId=${id}&operation=pod.update`, { key });
+    expect(log.json().entries[0].changes).toEqual({ hasGlobalNetwork: [false, true] });
+  });
+
   test('leaves a stopped pod stopped', async () => {
     const id = await createId();
     await act(id, 'stop');

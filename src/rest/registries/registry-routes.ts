@@ -23,144 +23,111 @@ import {
   RegistryResponse,
 } from './registry-schemas.ts';
 
-export const listRegistriesRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/registries',
-    {
-      schema: {
-        operationId: 'listRegistries',
-        summary: 'List registries',
-        tags: ['registries'],
-        response: { 200: ref(RegistryList) },
-      },
-      config: { permission: PERMISSIONS.readRegistry },
+export const registryRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/registries', {
+    schema: {
+      operationId: 'listRegistries',
+      summary: 'List registries',
+      tags: ['registries'],
+      response: { 200: ref(RegistryList) },
     },
-    async (request) => {
+    config: { permission: PERMISSIONS.readRegistry },
+    handler: async (request) => {
       const records = await listRegistryRows(deps.pool, request.actor.userId);
       return { registries: records.map(toRegistryResponse) };
     },
-  );
-};
+  });
 
-export const createRegistryRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/registries',
-    {
-      schema: {
-        operationId: 'createRegistry',
-        summary: 'Create a registry',
-        description: 'Saves credentials for pulling private images.',
-        tags: ['registries'],
-        body: ref(CreateRegistryRequest),
-        response: { 201: ref(RegistryResponse) },
-      },
-      config: { permission: PERMISSIONS.writeRegistry },
+  app.post('/v2/registries', {
+    schema: {
+      operationId: 'createRegistry',
+      summary: 'Create a registry',
+      description: 'Saves credentials for pulling private images.',
+      tags: ['registries'],
+      body: ref(CreateRegistryRequest),
+      response: { 201: ref(RegistryResponse) },
     },
-    async (request, reply) => {
+    config: { permission: PERMISSIONS.writeRegistry },
+    handler: async (request, reply) => {
       const record = await change(deps, request.actor, createRegistry, request.body);
       return reply.code(201).send(toRegistryResponse(record));
     },
-  );
-};
+  });
 
-export const getRegistryRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/registries/:id',
-    {
-      schema: {
-        operationId: 'getRegistry',
-        summary: 'Get a registry',
-        tags: ['registries'],
-        params: RegistryParams,
-        response: { 200: ref(RegistryResponse) },
-      },
-      config: { permission: PERMISSIONS.readRegistry, failures: ['notFound'] },
+  app.get('/v2/registries/:id', {
+    schema: {
+      operationId: 'getRegistry',
+      summary: 'Get a registry',
+      tags: ['registries'],
+      params: RegistryParams,
+      response: { 200: ref(RegistryResponse) },
     },
-    async (request) =>
+    config: { permission: PERMISSIONS.readRegistry, failures: ['notFound'] },
+    handler: async (request) =>
       toRegistryResponse(await getRegistryRow(deps.pool, request.actor.userId, request.params.id as RegistryId)),
-  );
-};
+  });
 
-export const deleteRegistryRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/registries/:id',
-    {
-      schema: {
-        operationId: 'deleteRegistry',
-        summary: 'Delete a registry',
-        description: 'Refused while a pod or endpoint uses it. Templates lose their reference to it.',
-        tags: ['registries'],
-        params: RegistryParams,
-        response: { 204: noContent('Deleted.') },
-      },
-      config: { permission: PERMISSIONS.deleteRegistry, failures: ['badRequest', 'notFound'] },
+  app.delete('/v2/registries/:id', {
+    schema: {
+      operationId: 'deleteRegistry',
+      summary: 'Delete a registry',
+      description: 'Refused while a pod or endpoint uses it. Templates lose their reference to it.',
+      tags: ['registries'],
+      params: RegistryParams,
+      response: { 204: noContent('Deleted.') },
     },
-    async (request, reply) => {
+    config: { permission: PERMISSIONS.deleteRegistry, failures: ['badRequest', 'notFound'] },
+    handler: async (request, reply) => {
       await change(deps, request.actor, deleteRegistry, { id: request.params.id as RegistryId });
       return reply.code(204).send();
     },
-  );
-};
+  });
 
-export const listRegistryDelegationsRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/registries/delegations',
-    {
-      schema: {
-        operationId: 'listRegistryDelegations',
-        summary: 'List registry delegations',
-        tags: ['registries'],
-        response: { 200: ref(DelegationList) },
-      },
-      config: { permission: PERMISSIONS.readDelegation },
+  app.get('/v2/registries/delegations', {
+    schema: {
+      operationId: 'listRegistryDelegations',
+      summary: 'List registry delegations',
+      tags: ['registries'],
+      response: { 200: ref(DelegationList) },
     },
-    async (request) => {
+    config: { permission: PERMISSIONS.readDelegation },
+    handler: async (request) => {
       const records = await listDelegationRows(deps.pool, request.actor.userId);
       return { delegations: records.map(toDelegationResponse) };
     },
-  );
-};
+  });
 
-export const createRegistryDelegationRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/registries/delegations',
-    {
-      schema: {
-        operationId: 'createRegistryDelegation',
-        summary: 'Create a registry delegation',
-        description:
-          'Stores the record only: Podyard has no AWS identity to pull with, so images also need registry credentials.',
-        tags: ['registries'],
-        body: ref(CreateDelegationRequest),
-        response: { 201: ref(DelegationResponse) },
-      },
-      config: { permission: PERMISSIONS.writeDelegation },
+  app.post('/v2/registries/delegations', {
+    schema: {
+      operationId: 'createRegistryDelegation',
+      summary: 'Create a registry delegation',
+      description:
+        'Stores the record only: Podyard has no AWS identity to pull with, so images also need registry credentials.',
+      tags: ['registries'],
+      body: ref(CreateDelegationRequest),
+      response: { 201: ref(DelegationResponse) },
     },
-    async (request, reply) => {
+    config: { permission: PERMISSIONS.writeDelegation },
+    handler: async (request, reply) => {
       const record = await change(deps, request.actor, createDelegation, toNewDelegation(request.body));
       return reply.code(201).send(toDelegationResponse(record));
     },
-  );
-};
+  });
 
-export const deleteRegistryDelegationRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/registries/delegations/:id',
-    {
-      schema: {
-        operationId: 'deleteRegistryDelegation',
-        summary: 'Delete a registry delegation',
-        tags: ['registries'],
-        params: DelegationParams,
-        response: { 204: noContent('Deleted.') },
-      },
-      config: { permission: PERMISSIONS.deleteDelegation, failures: ['notFound'] },
+  app.delete('/v2/registries/delegations/:id', {
+    schema: {
+      operationId: 'deleteRegistryDelegation',
+      summary: 'Delete a registry delegation',
+      tags: ['registries'],
+      params: DelegationParams,
+      response: { 204: noContent('Deleted.') },
     },
-    async (request, reply) => {
+    config: { permission: PERMISSIONS.deleteDelegation, failures: ['notFound'] },
+    handler: async (request, reply) => {
       await change(deps, request.actor, deleteDelegation, { id: request.params.id as DelegationId });
       return reply.code(204).send();
     },
-  );
+  });
 };
 
 function toRegistryResponse({ id, name }: Registry): Static<typeof RegistryResponse> {

@@ -1,5 +1,5 @@
 import { ECR_ARN } from '../../domain/registries/delegation.ts';
-import { CREATED_AT, type Examples, USER_ID } from '../shared/example-values.ts';
+import { CREATED_AT, type NamedSchemas, USER_ID } from '../shared/example-values.ts';
 import { byDefault, closed, dateTime, nullableString, ref } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -74,11 +74,11 @@ const delegation = {
   createdAt: CREATED_AT,
 };
 
-export const REGISTRY_EXAMPLES: Examples = {
-  Registry: registry,
-  RegistryList: { registries: [registry] },
-  CreateRegistryRequest: { name: registry.name, username: 'robot', password: 'a token of the registry' },
-  Delegation: delegation,
-  DelegationList: { delegations: [delegation] },
-  CreateDelegationRequest: { resource: REPOSITORY_ARN, name: delegation.name },
-};
+export const REGISTRY_SCHEMAS: NamedSchemas = [
+  [RegistryResponse, registry],
+  [RegistryList, { registries: [registry] }],
+  [CreateRegistryRequest, { name: registry.name, username: 'robot', password: 'a token of the registry' }],
+  [DelegationResponse, delegation],
+  [DelegationList, { delegations: [delegation] }],
+  [CreateDelegationRequest, { resource: REPOSITORY_ARN, name: delegation.name }],
+];

@@ -18,10 +18,10 @@ import {
 } from './release-schemas.ts';
 import { toReleaseImageListResponse, toReleaseListResponse, toRolloutResponse } from './release-wire.ts';
 
-export const listEndpointReleasesRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/serverless/:id/releases',
-    {
+export const releaseRoutes =
+  (wire: EndpointWire): RestRoute =>
+  (app, deps) => {
+    app.get('/v2/serverless/:id/releases', {
       schema: {
         operationId: 'listEndpointReleases',
         summary: 'List the releases of an endpoint',
@@ -30,18 +30,13 @@ export const listEndpointReleasesRoute: RestRoute = (app, deps) => {
         response: { 200: ref(ReleaseListResponse) },
       },
       config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
-    },
-    async (request) => {
-      const id = request.params.id as EndpointId;
-      return toReleaseListResponse(await listReleases(deps.pool, request.actor.userId, id));
-    },
-  );
-};
+      handler: async (request) => {
+        const id = request.params.id as EndpointId;
+        return toReleaseListResponse(await listReleases(deps.pool, request.actor.userId, id));
+      },
+    });
 
-export const listReleaseImagesRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/serverless/:id/release-images',
-    {
+    app.get('/v2/serverless/:id/release-images', {
       schema: {
         operationId: 'listReleaseImages',
         summary: 'List what the images of releases stand for',
@@ -52,33 +47,25 @@ export const listReleaseImagesRoute: RestRoute = (app, deps) => {
         response: { 200: ref(ReleaseImageListResponse) },
       },
       config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
-    },
-    async (request) => {
-      const id = request.params.id as EndpointId;
-      await getEndpointRow(deps.pool, request.actor.userId, id);
-      return toReleaseImageListResponse(await listReleaseImages(deps.pool, request.actor.userId, id));
-    },
-  );
-};
-
-export const rollbackReleaseRoute =
-  (wire: EndpointWire): RestRoute =>
-  (app, deps) => {
-    app.post(
-      '/v2/serverless/:id/releases/:releaseId/rollback',
-      {
-        schema: {
-          operationId: 'rollbackRelease',
-          summary: 'Roll back to a release',
-          description:
-            'Podyard only. Creates a release with the configuration of this one: container settings, `gpu` and `networkVolumes`. It rolls out at once, even if the roll-out was paused. If nothing would change, no release is created.',
-          tags: ['serverless'],
-          params: ReleaseParams,
-          response: { 200: wire.Response },
-        },
-        config: { permission: PERMISSIONS.rollBackRelease, failures: ['badRequest', 'notFound'] },
+      handler: async (request) => {
+        const id = request.params.id as EndpointId;
+        await getEndpointRow(deps.pool, request.actor.userId, id);
+        return toReleaseImageListResponse(await listReleaseImages(deps.pool, request.actor.userId, id));
       },
-      async (request) => {
+    });
+
+    app.post('/v2/serverless/:id/releases/:releaseId/rollback', {
+      schema: {
+        operationId: 'rollbackRelease',
+        summary: 'Roll back to a release',
+        description:
+          'Podyard only. Creates a release with the configuration of this one: container settings, `gpu` and `networkVolumes`. It rolls out at once, even if the roll-out was paused. If nothing would change, no release is created.',
+        tags: ['serverless'],
+        params: ReleaseParams,
+        response: { 200: wire.Response },
+      },
+      config: { permission: PERMISSIONS.rollBackRelease, failures: ['badRequest', 'notFound'] },
+      handler: async (request) => {
         const { id, releaseId } = request.params;
         const endpoint = await change(deps, request.actor, rollbackRelease, {
           id: id as EndpointId,
@@ -86,13 +73,9 @@ export const rollbackReleaseRoute =
         });
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
-    );
-  };
+    });
 
-export const changeRolloutRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/serverless/:id/rollout',
-    {
+    app.post('/v2/serverless/:id/rollout', {
       schema: {
         operationId: 'changeRollout',
         summary: 'Pause, resume or prove a roll-out',
@@ -104,12 +87,11 @@ export const changeRolloutRoute: RestRoute = (app, deps) => {
         response: { 200: ref(RolloutResponse) },
       },
       config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
-    },
-    async (request) => {
-      const { action } = request.body;
-      return toRolloutResponse(
-        await change(deps, request.actor, changeRollout, { id: request.params.id as EndpointId, action }),
-      );
-    },
-  );
-};
+      handler: async (request) => {
+        const { action } = request.body;
+        return toRolloutResponse(
+          await change(deps, request.actor, changeRollout, { id: request.params.id as EndpointId, action }),
+        );
+      },
+    });
+  };

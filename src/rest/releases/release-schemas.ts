@@ -1,6 +1,6 @@
 import { ROLLOUT_ACTIONS } from '../../domain/releases/change-rollout.ts';
 import { TRIAL_STATES } from '../../domain/releases/trial.ts';
-import { CONTAINER_EXAMPLE, type Examples, USER_ID } from '../shared/example-values.ts';
+import { CONTAINER_EXAMPLE, type NamedSchemas, USER_ID } from '../shared/example-values.ts';
 import { closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -129,12 +129,12 @@ const rollout = {
   trial,
 };
 
-export const RELEASE_EXAMPLES: Examples = {
-  Release: release,
-  ReleaseList: { endpointVersion: 2, rollout, releases: [release] },
-  ReleaseTrial: trial,
-  Rollout: rollout,
-  ReleaseImage: image,
-  ReleaseImageList: { images: [image] },
-  ChangeRolloutRequest: { action: 'pause' },
-};
+export const RELEASE_SCHEMAS: NamedSchemas = [
+  [ReleaseResponse, release],
+  [ReleaseListResponse, { endpointVersion: 2, rollout, releases: [release] }],
+  [TrialResponse, trial],
+  [RolloutResponse, rollout],
+  [ReleaseImage, image],
+  [ReleaseImageListResponse, { images: [image] }],
+  [ChangeRolloutRequest, { action: 'pause' }],
+];

@@ -1,5 +1,5 @@
 import { WEEKDAYS } from '../../domain/scheduled-floors/scheduled-floors.ts';
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import { closed, dateTime, MAX_INTEGER, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -58,7 +58,7 @@ const schedule = {
   floors: [{ days: ['MON', 'TUE', 'WED', 'THU', 'FRI'], from: '07:45', until: '18:00', workersMin: 2 }],
 };
 
-export const SCHEDULE_EXAMPLES: Examples = {
-  ReplaceScheduleRequest: schedule,
-  Schedule: { ...schedule, current: { workersMin: 2, until: '2026-11-20T17:00:00.000Z' } },
-};
+export const SCHEDULE_SCHEMAS: NamedSchemas = [
+  [ReplaceScheduleRequest, schedule],
+  [ScheduleResponse, { ...schedule, current: { workersMin: 2, until: '2026-11-20T17:00:00.000Z' } }],
+];

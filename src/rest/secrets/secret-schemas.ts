@@ -1,5 +1,5 @@
 import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from '../../domain/secrets/secret.ts';
-import { CREATED_AT, ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
+import { CREATED_AT, ENDPOINT_ID, type NamedSchemas } from '../shared/example-values.ts';
 import { closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -57,9 +57,9 @@ const secret = {
   updatedAt: CREATED_AT,
 };
 
-export const SECRET_EXAMPLES: Examples = {
-  Secret: secret,
-  SecretList: { secrets: [secret] },
-  CreateSecretRequest: { name: secret.name, value: 'a token of the hub', description: secret.description },
-  UpdateSecretRequest: { value: 'a newer token of the hub' },
-};
+export const SECRET_SCHEMAS: NamedSchemas = [
+  [SecretResponse, secret],
+  [SecretList, { secrets: [secret] }],
+  [CreateSecretRequest, { name: secret.name, value: 'a token of the hub', description: secret.description }],
+  [UpdateSecretRequest, { value: 'a newer token of the hub' }],
+];

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { type Session, SIGN_IN_WAYS } from '../../domain/sessions/session-store.ts';
-import { CREATED_AT, type Examples } from '../shared/example-values.ts';
+import { CREATED_AT, type NamedSchemas } from '../shared/example-values.ts';
 import { dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -23,8 +23,6 @@ export const SessionList = Type.Object(
   { sessions: Type.Array(ref(SessionResponse)) },
   { $id: 'SessionList', description: 'Podyard only: where a user is signed in, the session used last first.' },
 );
-
-export const SESSION_SCHEMAS = [SessionResponse, SessionList];
 
 export const SessionParams = Type.Object({ id: Type.String({ description: 'Session identifier.' }) });
 
@@ -57,4 +55,7 @@ const session: Static<typeof SessionResponse> = {
   isCurrent: true,
 };
 
-export const SESSION_EXAMPLES: Examples = { Session: session, SessionList: { sessions: [session] } };
+export const SESSION_SCHEMAS: NamedSchemas = [
+  [SessionResponse, session],
+  [SessionList, { sessions: [session] }],
+];

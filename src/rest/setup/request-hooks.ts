@@ -17,7 +17,6 @@ import { authenticateCaller } from '../../http/authenticate.ts';
 import { refuseExceeded } from '../../http/floods/rate-limiter.ts';
 import { withOrigin } from '../../http/origin.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
-import { hideEnv } from './hide-env.ts';
 import type { KnownPaths } from './known-paths.ts';
 
 /** Lets the app of another revision answer a request whose body is still unread. */
@@ -177,4 +176,29 @@ export function pathNotFound(request: FastifyRequest): Failure {
     'notFound',
     `Path not found: there is no revision '${revision}' of the API, only ${listRevisions()}`,
   );
+}
+
+const HIDDEN = '(hidden)';
+
+/**
+ * Returns an answer of JSON with the values of every `env` in it hidden, and the names kept: a variable may hold a secret as it is, and
+ * auditors read no secrets. Logs, and streams of figures, have none.
+ */
+function hideEnv(payload: unknown, contentType: string): unknown {
+  if (!/[/+]json\b/.test(contentType)) return payload;
+  if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
+  return JSON.stringify(withoutValues(JSON.parse(payload.toString())));
+}
+
+function withoutValues(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutValues);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, name === 'env' ? hidden(member) : withoutValues(member)]),
+  );
+}
+
+function hidden(env: unknown): unknown {
+  if (typeof env !== 'object' || env === null) return HIDDEN;
+  return Object.fromEntries(Object.keys(env).map((name) => [name, HIDDEN]));
 }

@@ -1,3 +1,5 @@
+import type { TSchema } from 'typebox';
+
 /** Values that the examples of several resources share: together they show one small cloud. */
 export const ENDPOINT_ID = 'k3v8q2m7c1x9za';
 export const USER_ID = 'usr1f7w2k9d4hs';
@@ -12,5 +14,5 @@ export const CONTAINER_EXAMPLE = {
   registry: null,
 };
 
-/** One example per named schema, by the schema's `$id`. */
-export type Examples = Readonly<Record<string, unknown>>;
+/** Schemas that the description lists under their `$id`, each with an example. A test validates the examples. */
+export type NamedSchemas = readonly (readonly [schema: TSchema, example: unknown])[];

@@ -101,7 +101,7 @@ export type RestApp = FastifyInstance<
   TypeBoxProvider
 >;
 
-/** Adds one operation to the app. */
+/** Adds the operations of a resource to the app. */
 export type RestRoute = (app: RestApp, deps: RouteDeps) => void;
 
 declare module 'fastify' {

@@ -43,6 +43,14 @@ export function ref<T extends TSchema>(schema: T) {
   return Type.Unsafe<Static<T>>({ $ref: `${(schema as { $id?: string }).$id}#` });
 }
 
+/** How many records a page of a list may have. */
+export function pageLimit(what: string, limit: { max: number; default: number }) {
+  const { max: maximum, default: standard } = limit;
+  return Type.Optional(
+    Type.Integer({ minimum: 1, maximum, default: standard, description: `Maximum number of ${what}.` }),
+  );
+}
+
 /** Documents a default, which the wire mapping fills in. Never at the top level of an update. */
 export function byDefault<T extends object>(schema: T, value: unknown): T {
   return { ...schema, default: value };

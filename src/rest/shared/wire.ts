@@ -1,5 +1,4 @@
-import type { TSchema } from 'typebox';
-import type { Examples } from './example-values.ts';
+import type { NamedSchemas } from './example-values.ts';
 import type { RestRoute } from './rest-app.ts';
 
 /** How other clients and the other revision write bodies that this one refuses. */
@@ -13,9 +12,7 @@ export interface Hint {
 /** One revision's schemas and translations of one resource. A resource that all revisions spell alike has none. */
 export interface Wire {
   /** Its named schemas, in the order of the description. */
-  readonly schemas: readonly TSchema[];
-  /** One example for each of them. */
-  readonly examples: Examples;
+  readonly schemas: NamedSchemas;
   /** By schema: what is known of bodies that it refuses. */
   readonly hints?: Readonly<Record<string, Hint>>;
   /** Operations that only this revision has. */

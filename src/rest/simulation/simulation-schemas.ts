@@ -1,4 +1,4 @@
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import { closed, nullableString, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -42,7 +42,7 @@ export const SimulateRequest = closed(
   { $id: 'SimulateRequest', description: 'Podyard only: a change of the simulation.' },
 );
 
-export const SIMULATION_EXAMPLES: Examples = {
-  Simulation: { gpus: [{ pool: 'ADA_24', dataCenterId: 'EU-RO-1', total: 4 }], slowPull: null },
-  SimulateRequest: { action: 'capacity', pool: 'ADA_24', dataCenterId: 'EU-RO-1', total: 0 },
-};
+export const SIMULATION_SCHEMAS: NamedSchemas = [
+  [SimulationResponse, { gpus: [{ pool: 'ADA_24', dataCenterId: 'EU-RO-1', total: 4 }], slowPull: null }],
+  [SimulateRequest, { action: 'capacity', pool: 'ADA_24', dataCenterId: 'EU-RO-1', total: 0 }],
+];

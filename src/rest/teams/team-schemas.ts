@@ -1,5 +1,5 @@
 import { describeTeamRoles, TEAM_ROLES } from '../../domain/access/team-roles.ts';
-import { CREATED_AT, type Examples, USER_ID } from '../shared/example-values.ts';
+import { CREATED_AT, type NamedSchemas, USER_ID } from '../shared/example-values.ts';
 import { closed, dateTime, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -85,17 +85,6 @@ export const TeamRemovalQuery = Type.Object({
   ),
 });
 
-export const TEAM_SCHEMAS = [
-  TeamResponse,
-  TeamList,
-  CreateTeamRequest,
-  UpdateTeamRequest,
-  MemberResponse,
-  MemberList,
-  AddMemberRequest,
-  UpdateMemberRequest,
-] as const;
-
 const team = {
   id: 't5x8v2b4n6m1qa',
   name: 'vision',
@@ -106,13 +95,13 @@ const team = {
 };
 const member = { userId: USER_ID, name: 'alice', role: 'DEVELOPER', isSuspended: false, joinedAt: CREATED_AT };
 
-export const TEAM_EXAMPLES: Examples = {
-  Team: team,
-  TeamList: { teams: [team] },
-  CreateTeamRequest: { name: 'vision' },
-  UpdateTeamRequest: { name: 'vision' },
-  TeamMember: member,
-  TeamMemberList: { members: [member] },
-  AddTeamMemberRequest: { userId: USER_ID, role: 'DEVELOPER' },
-  UpdateTeamMemberRequest: { role: 'OPERATOR' },
-};
+export const TEAM_SCHEMAS: NamedSchemas = [
+  [TeamResponse, team],
+  [TeamList, { teams: [team] }],
+  [CreateTeamRequest, { name: 'vision' }],
+  [UpdateTeamRequest, { name: 'vision' }],
+  [MemberResponse, member],
+  [MemberList, { members: [member] }],
+  [AddMemberRequest, { userId: USER_ID, role: 'DEVELOPER' }],
+  [UpdateMemberRequest, { role: 'OPERATOR' }],
+];

@@ -16,92 +16,68 @@ import {
   UpdateTemplateRequest,
 } from './template-wire.ts';
 
-export const listTemplatesRoute =
+export const templateRoutes =
   (wire: TemplateWire): RestRoute =>
   (app, deps) => {
-    app.get(
-      '/v2/templates',
-      {
-        schema: {
-          operationId: 'listTemplates',
-          summary: 'List templates',
-          tags: ['templates'],
-          response: { 200: ref(TemplateList) },
-        },
-        config: { permission: PERMISSIONS.readTemplate },
+    app.get('/v2/templates', {
+      schema: {
+        operationId: 'listTemplates',
+        summary: 'List templates',
+        tags: ['templates'],
+        response: { 200: ref(TemplateList) },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.readTemplate },
+      handler: async (request) => {
         const records = await listTemplateRows(deps.pool, request.actor.userId);
         return { templates: records.map((template) => toTemplateResponse(wire, template)) };
       },
-    );
-  };
+    });
 
-export const createTemplateRoute =
-  (wire: TemplateWire): RestRoute =>
-  (app, deps) => {
-    app.post(
-      '/v2/templates',
-      {
-        schema: {
-          operationId: 'createTemplate',
-          summary: 'Create a template',
-          tags: ['templates'],
-          body: wire.CreateRequest,
-          response: { 201: ref(TemplateResponse) },
-        },
-        config: { permission: PERMISSIONS.writeTemplate },
+    app.post('/v2/templates', {
+      schema: {
+        operationId: 'createTemplate',
+        summary: 'Create a template',
+        tags: ['templates'],
+        body: wire.CreateRequest,
+        response: { 201: ref(TemplateResponse) },
       },
-      async (request, reply) => {
+      config: { permission: PERMISSIONS.writeTemplate },
+      handler: async (request, reply) => {
         const record = await change(deps, request.actor, createTemplate, toNewTemplate(wire, request.body));
         return reply.code(201).send(toTemplateResponse(wire, record));
       },
-    );
-  };
+    });
 
-export const getTemplateRoute =
-  (wire: TemplateWire): RestRoute =>
-  (app, deps) => {
-    app.get(
-      '/v2/templates/:id',
-      {
-        schema: {
-          operationId: 'getTemplate',
-          summary: 'Get a template',
-          description: 'Your own, or another user’s public one, which is shown without its registry.',
-          tags: ['templates'],
-          params: TemplateParams,
-          response: { 200: ref(TemplateResponse) },
-        },
-        config: { permission: PERMISSIONS.readTemplate, failures: ['notFound'] },
+    app.get('/v2/templates/:id', {
+      schema: {
+        operationId: 'getTemplate',
+        summary: 'Get a template',
+        description: 'Your own, or another user’s public one, which is shown without its registry.',
+        tags: ['templates'],
+        params: TemplateParams,
+        response: { 200: ref(TemplateResponse) },
       },
-      async (request) =>
+      config: { permission: PERMISSIONS.readTemplate, failures: ['notFound'] },
+      handler: async (request) =>
         toTemplateResponse(
           wire,
           await getReadableTemplate(deps.pool, request.actor.userId, request.params.id as TemplateId),
         ),
-    );
-  };
+    });
 
-export const updateTemplateRoute =
-  (wire: TemplateWire): RestRoute =>
-  (app, deps) => {
-    app.patch(
-      '/v2/templates/:id',
-      {
-        schema: {
-          operationId: 'updateTemplate',
-          summary: 'Update a template',
-          description: 'Only the given fields change. Pods and endpoints created from it are not affected.',
-          tags: ['templates'],
-          params: TemplateParams,
-          querystring: EnvQuery,
-          body: ref(UpdateTemplateRequest),
-          response: { 200: ref(TemplateResponse) },
-        },
-        config: { permission: PERMISSIONS.writeTemplate, failures: ['notFound'] },
+    app.patch('/v2/templates/:id', {
+      schema: {
+        operationId: 'updateTemplate',
+        summary: 'Update a template',
+        description: 'Only the given fields change. Pods and endpoints created from it are not affected.',
+        tags: ['templates'],
+        params: TemplateParams,
+        querystring: EnvQuery,
+        body: ref(UpdateTemplateRequest),
+        response: { 200: ref(TemplateResponse) },
       },
-      async (request) => {
+      config: { permission: PERMISSIONS.writeTemplate, failures: ['notFound'] },
+      handler: async (request) => {
         const { actor, body, params, query } = request;
         const template = await change(deps, actor, updateTemplate, {
           id: params.id as TemplateId,
@@ -109,13 +85,9 @@ export const updateTemplateRoute =
         });
         return toTemplateResponse(wire, template);
       },
-    );
-  };
+    });
 
-export const deleteTemplateRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/templates/:id',
-    {
+    app.delete('/v2/templates/:id', {
       schema: {
         operationId: 'deleteTemplate',
         summary: 'Delete a template',
@@ -125,10 +97,9 @@ export const deleteTemplateRoute: RestRoute = (app, deps) => {
         response: { 204: noContent('Deleted.') },
       },
       config: { permission: PERMISSIONS.deleteTemplate, failures: ['badRequest', 'notFound'] },
-    },
-    async (request, reply) => {
-      await change(deps, request.actor, deleteTemplate, { id: request.params.id as TemplateId });
-      return reply.code(204).send();
-    },
-  );
-};
+      handler: async (request, reply) => {
+        await change(deps, request.actor, deleteTemplate, { id: request.params.id as TemplateId });
+        return reply.code(204).send();
+      },
+    });
+  };

@@ -4,7 +4,7 @@ import type { NewTemplate } from '../../domain/templates/change-template.ts';
 import type { Template } from '../../domain/templates/template.ts';
 import { answerOf, changeOf, type FieldMap, HIDDEN, newOf } from '../../http/fields.ts';
 import { ARGS_OR_COMMAND, CONTAINER, CONTAINER_FIELDS } from '../shared/container-fields.ts';
-import { CONTAINER_EXAMPLE, type Examples } from '../shared/example-values.ts';
+import { CONTAINER_EXAMPLE, type NamedSchemas } from '../shared/example-values.ts';
 import { field, membersOf, optional, required, shown } from '../shared/fields.ts';
 import { byDefault, CUDA_PATTERN, closed, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 import { describePodOrTemplate, readPodOrTemplate } from '../shared/terraform.ts';
@@ -145,21 +145,17 @@ const settings = {
 };
 const template = { id: 't8p3l5k1m6n9bv', ...settings };
 
-export const TEMPLATE_EXAMPLES: Examples = {
-  Template: template,
-  TemplateList: { templates: [template] },
-  CreateTemplateRequest: settings,
-  UpdateTemplateRequest: { image: 'ghcr.io/example/transcriber:1.5.0' },
-};
-
-const examples = { CreateTemplateRequest: TEMPLATE_EXAMPLES.CreateTemplateRequest };
+export const TEMPLATE_SCHEMAS: NamedSchemas = [
+  [TemplateResponse, template],
+  [TemplateList, { templates: [template] }],
+  [UpdateTemplateRequest, { image: 'ghcr.io/example/transcriber:1.5.0' }],
+];
 
 const hint = { explain: describePodOrTemplate, read: readPodOrTemplate };
 const hints = { CreateTemplateRequest: hint, UpdateTemplateRequest: hint };
 
 export const TEMPLATE_WIRE_2026_07: TemplateWire = {
-  schemas: [CreateRequest07],
-  examples,
+  schemas: [[CreateRequest07, settings]],
   hints,
   CreateRequest: ref(CreateRequest07),
   startByDefault: null,
@@ -167,8 +163,7 @@ export const TEMPLATE_WIRE_2026_07: TemplateWire = {
 };
 
 export const TEMPLATE_WIRE_2026_08: TemplateWire = {
-  schemas: [CreateRequest08],
-  examples,
+  schemas: [[CreateRequest08, settings]],
   hints,
   CreateRequest: ref(CreateRequest08),
   startByDefault: true,

@@ -29,102 +29,84 @@ import {
 const DESCRIPTION =
   'Podyard only. Prepares a session and returns how to open it, once, within a minute. Needs the scope `exec`, which `all` does not include. 409 when it does not run or too many sessions are open, 403 when the server has terminals disabled.';
 
-export const createPodTerminalRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/pods/:id/terminals',
-    {
-      schema: {
-        operationId: 'createPodTerminal',
-        summary: 'Run a program or a shell in a pod',
-        description: DESCRIPTION,
-        tags: ['pods', 'podyard'],
-        params: PodParams,
-        body: ref(CreatePodTerminalRequest),
-        response: { 201: ref(TerminalTicket) },
-      },
-      config: { permission: PERMISSIONS.exec, failures: ['notFound', 'conflict'] },
+const DEFAULT_LIMIT = 100;
+
+const DEFAULT_SIZE = { columns: 80, rows: 24 };
+/** The best shell that the image has. */
+const SHELL = ['/bin/sh', '-c', 'if command -v bash >/dev/null 2>&1; then exec bash; else exec sh; fi'];
+
+export const terminalRoutes: RestRoute = (app, deps) => {
+  app.post('/v2/pods/:id/terminals', {
+    schema: {
+      operationId: 'createPodTerminal',
+      summary: 'Run a program or a shell in a pod',
+      description: DESCRIPTION,
+      tags: ['pods', 'podyard'],
+      params: PodParams,
+      body: ref(CreatePodTerminalRequest),
+      response: { 201: ref(TerminalTicket) },
     },
-    async ({ actor, params, body, raw }, reply) => {
+    config: { permission: PERMISSIONS.exec, failures: ['notFound', 'conflict'] },
+    handler: async ({ actor, params, body, raw }, reply) => {
       const place = { podId: params.id as PodId };
       const made = await change(deps, actor, createTerminal, { place, request: toTerminalRequest(body) });
       return reply.code(201).send(toTerminalTicket(deps.publicUrlFor(raw), made));
     },
-  );
-};
+  });
 
-export const createWorkerTerminalRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/serverless/:id/terminals',
-    {
-      schema: {
-        operationId: 'createWorkerTerminal',
-        summary: 'Run a program or a shell in a worker',
-        description: DESCRIPTION,
-        tags: ['serverless', 'podyard'],
-        params: EndpointParams,
-        body: ref(CreateWorkerTerminalRequest),
-        response: { 201: ref(TerminalTicket) },
-      },
-      config: { permission: PERMISSIONS.exec, failures: ['notFound', 'conflict'] },
+  app.post('/v2/serverless/:id/terminals', {
+    schema: {
+      operationId: 'createWorkerTerminal',
+      summary: 'Run a program or a shell in a worker',
+      description: DESCRIPTION,
+      tags: ['serverless', 'podyard'],
+      params: EndpointParams,
+      body: ref(CreateWorkerTerminalRequest),
+      response: { 201: ref(TerminalTicket) },
     },
-    async ({ actor, params, body, raw }, reply) => {
+    config: { permission: PERMISSIONS.exec, failures: ['notFound', 'conflict'] },
+    handler: async ({ actor, params, body, raw }, reply) => {
       const { workerId = null, ...request } = body;
       const place = { endpointId: params.id as EndpointId, workerId: workerId as WorkerId | null };
       const made = await change(deps, actor, createTerminal, { place, request: toTerminalRequest(request) });
       return reply.code(201).send(toTerminalTicket(deps.publicUrlFor(raw), made));
     },
-  );
-};
+  });
 
-const DEFAULT_LIMIT = 100;
-
-export const listTerminalsRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/account/terminals',
-    {
-      schema: {
-        operationId: 'listTerminals',
-        summary: 'List terminal sessions',
-        description: 'Podyard only. Who ran a program in a pod or worker, from where and for how long.',
-        tags: ['podyard'],
-        querystring: TerminalListQuery,
-        response: { 200: ref(TerminalList) },
-      },
-      config: { permission: PERMISSIONS.readAccount, failures: ['unprocessable'] },
+  app.get('/v2/account/terminals', {
+    schema: {
+      operationId: 'listTerminals',
+      summary: 'List terminal sessions',
+      description: 'Podyard only. Who ran a program in a pod or worker, from where and for how long.',
+      tags: ['podyard'],
+      querystring: TerminalListQuery,
+      response: { 200: ref(TerminalList) },
     },
-    async ({ actor, query }) => {
+    config: { permission: PERMISSIONS.readAccount, failures: ['unprocessable'] },
+    handler: async ({ actor, query }) => {
       const isOfAll = query.user === 'all';
       if (isOfAll) await checkOperator(deps.pool, actor.userId, 'readUsers');
       const sessions = await listSessions(deps.pool, isOfAll ? null : actor.userId, query.limit ?? DEFAULT_LIMIT);
       return { terminals: sessions.map(toTerminalSession) };
     },
-  );
-};
+  });
 
-export const endTerminalRoute: RestRoute = (app, deps) => {
-  app.delete(
-    '/v2/account/terminals/:id',
-    {
-      schema: {
-        operationId: 'endTerminal',
-        summary: 'End a terminal session',
-        description: 'Podyard only. Admins can end those of all users. Its program is killed.',
-        tags: ['podyard'],
-        params: TerminalParams,
-        response: { 204: noContent('It is about to end.') },
-      },
-      config: { permission: PERMISSIONS.endTerminal, failures: ['notFound'] },
+  app.delete('/v2/account/terminals/:id', {
+    schema: {
+      operationId: 'endTerminal',
+      summary: 'End a terminal session',
+      description: 'Podyard only. Admins can end those of all users. Its program is killed.',
+      tags: ['podyard'],
+      params: TerminalParams,
+      response: { 204: noContent('It is about to end.') },
     },
-    async ({ actor, params }, reply) => {
+    config: { permission: PERMISSIONS.endTerminal, failures: ['notFound'] },
+    handler: async ({ actor, params }, reply) => {
       await change(deps, actor, endTerminal, { id: params.id as TerminalId });
       return reply.code(204).send();
     },
-  );
+  });
 };
-
-const DEFAULT_SIZE = { columns: 80, rows: 24 };
-/** The best shell that the image has. */
-const SHELL = ['/bin/sh', '-c', 'if command -v bash >/dev/null 2>&1; then exec bash; else exec sh; fi'];
 
 function toTerminalRequest(body: Static<typeof CreatePodTerminalRequest>): TerminalRequest {
   const { command = SHELL, terminal = DEFAULT_SIZE, input = true } = body;

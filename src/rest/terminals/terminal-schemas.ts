@@ -1,5 +1,5 @@
 import { MAX_TERMINAL_SIDE } from '../../domain/terminals/terminal.ts';
-import { CREATED_AT, type Examples, USER_ID } from '../shared/example-values.ts';
+import { CREATED_AT, type NamedSchemas, USER_ID } from '../shared/example-values.ts';
 import { closed, dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -75,14 +75,6 @@ export const TerminalList = Type.Object(
   { $id: 'TerminalList', description: 'Sessions that were opened, newest first.' },
 );
 
-export const TERMINAL_SCHEMAS = [
-  CreatePodTerminalRequest,
-  CreateWorkerTerminalRequest,
-  TerminalSessionResponse,
-  TerminalTicket,
-  TerminalList,
-] as const;
-
 export const TerminalParams = Type.Object({ id: Type.String({ description: 'Session identifier.' }) });
 
 export const TerminalListQuery = Type.Object({
@@ -110,14 +102,17 @@ const session = {
   endReason: null,
 };
 
-export const TERMINAL_EXAMPLES: Examples = {
-  CreatePodTerminalRequest: { terminal: { columns: 120, rows: 40 } },
-  CreateWorkerTerminalRequest: { command: ['nvidia-smi'], terminal: null, input: false, workerId: null },
-  TerminalSession: session,
-  TerminalTicket: {
-    session: { ...session, status: 'PENDING', clientAddress: null, openedAt: null },
-    url: 'wss://podyard.example.org/v2/account/terminals/connect',
-    protocols: ['podyard.terminal.v1', 'ticket.pyt_works_once_within_a_minute'],
-  },
-  TerminalList: { terminals: [session] },
-};
+export const TERMINAL_SCHEMAS: NamedSchemas = [
+  [CreatePodTerminalRequest, { terminal: { columns: 120, rows: 40 } }],
+  [CreateWorkerTerminalRequest, { command: ['nvidia-smi'], terminal: null, input: false, workerId: null }],
+  [TerminalSessionResponse, session],
+  [
+    TerminalTicket,
+    {
+      session: { ...session, status: 'PENDING', clientAddress: null, openedAt: null },
+      url: 'wss://podyard.example.org/v2/account/terminals/connect',
+      protocols: ['podyard.terminal.v1', 'ticket.pyt_works_once_within_a_minute'],
+    },
+  ],
+  [TerminalList, { terminals: [session] }],
+];

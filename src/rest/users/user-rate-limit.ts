@@ -10,46 +10,38 @@ import { renderRateLimit, toRateLimit } from './user-wire.ts';
 
 const PATH = '/v2/account/users/:id/rate-limit';
 
-export const getUserRateLimitRoute: RestRoute = (app, deps) => {
-  app.get(
-    PATH,
-    {
-      schema: {
-        operationId: 'getUserRateLimit',
-        summary: 'Get a user’s rate limit',
-        description: 'Podyard only, for admins.',
-        tags: ['podyard'],
-        params: UserParams,
-        response: { 200: ref(UserRateLimit) },
-      },
-      config: { permission: PERMISSIONS.readUsers, operator: 'readUsers', failures: ['notFound'] },
+export const userRateLimitRoutes: RestRoute = (app, deps) => {
+  app.get(PATH, {
+    schema: {
+      operationId: 'getUserRateLimit',
+      summary: 'Get a user’s rate limit',
+      description: 'Podyard only, for admins.',
+      tags: ['podyard'],
+      params: UserParams,
+      response: { 200: ref(UserRateLimit) },
     },
-    async ({ params }) => {
+    config: { permission: PERMISSIONS.readUsers, operator: 'readUsers', failures: ['notFound'] },
+    handler: async ({ params }) => {
       return render(deps, params.id as UserId);
     },
-  );
-};
+  });
 
-export const replaceUserRateLimitRoute: RestRoute = (app, deps) => {
-  app.put(
-    PATH,
-    {
-      schema: {
-        operationId: 'replaceUserRateLimit',
-        summary: 'Replace a user’s rate limit',
-        description: 'Podyard only, for admins. Applies within a second.',
-        tags: ['podyard'],
-        params: UserParams,
-        body: ref(UserRateLimit),
-        response: { 200: ref(UserRateLimit) },
-      },
-      config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound'] },
+  app.put(PATH, {
+    schema: {
+      operationId: 'replaceUserRateLimit',
+      summary: 'Replace a user’s rate limit',
+      description: 'Podyard only, for admins. Applies within a second.',
+      tags: ['podyard'],
+      params: UserParams,
+      body: ref(UserRateLimit),
+      response: { 200: ref(UserRateLimit) },
     },
-    async ({ actor, params, body }) => {
+    config: { permission: PERMISSIONS.writeUsers, operator: 'writeUsers', failures: ['notFound'] },
+    handler: async ({ actor, params, body }) => {
       await change(deps, actor, updateUserRateLimit, { userId: params.id as UserId, limit: toRateLimit(body) });
       return render(deps, params.id as UserId);
     },
-  );
+  });
 };
 
 async function render({ pool }: RouteDeps, id: UserId) {

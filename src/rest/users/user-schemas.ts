@@ -1,12 +1,12 @@
 import { ROLES } from '../../domain/access/roles.ts';
 import { SUSPENDED_WORKLOADS } from '../../domain/access/users.ts';
 import { MAX_USERS } from '../../domain/users/list-users.ts';
-import { ACCOUNT_EXAMPLES, CreatedApiKeyResponse, newApiKeyFields } from '../account/account-schemas.ts';
-import { LIMIT_EXAMPLES, UserLimitsResponse } from '../limits/limit-schemas.ts';
-import { CREATED_AT, type Examples } from '../shared/example-values.ts';
-import { closed, dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { CREATED_KEY_EXAMPLE, CreatedApiKeyResponse, newApiKeyFields } from '../account/account-schemas.ts';
+import { USER_LIMITS_EXAMPLE, UserLimitsResponse } from '../limits/limit-schemas.ts';
+import { CREATED_AT, type NamedSchemas } from '../shared/example-values.ts';
+import { closed, dateTime, nullableInteger, nullableString, pageLimit, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
-import { INVITATION_EXAMPLES, INVITATION_SCHEMAS } from './invitation-routes.ts';
+import { INVITATION_SCHEMAS } from './invitation-routes.ts';
 
 const MAX_QUOTA = 1_000_000_000;
 const count = () => Type.Integer({ minimum: 0 });
@@ -83,9 +83,7 @@ export const UserAccountList = Type.Object(
 );
 
 export const UserListQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_USERS, default: MAX_USERS, description: 'Maximum number of users.' }),
-  ),
+  limit: pageLimit('users', { max: MAX_USERS, default: MAX_USERS }),
   after: Type.Optional(Type.String({ description: '`next` of the page before, with the same search.' })),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of a name or an email, in any case.' })),
 });
@@ -182,20 +180,8 @@ export const UserKeyParams = Type.Object({
   keyId: Type.String({ description: 'Key identifier.' }),
 });
 
-export const USER_SCHEMAS = [
-  UserAccountResponse,
-  UserAccountList,
-  CreateUserRequest,
-  CreatedUserResponse,
-  UpdateUserRequest,
-  SuspendUserRequest,
-  UserRateLimit,
-  RemovalPlanResponse,
-  ...INVITATION_SCHEMAS,
-] as const;
-
 const account = {
-  ...(LIMIT_EXAMPLES.UserLimits as object),
+  ...USER_LIMITS_EXAMPLE,
   email: 'alice@example.org',
   role: 'USER',
   createdAt: CREATED_AT,
@@ -205,21 +191,27 @@ const account = {
   removal: null,
 };
 
-export const USER_EXAMPLES: Examples = {
-  ...INVITATION_EXAMPLES,
-  UserAccount: {
-    ...account,
-    suspension: { since: '2026-11-22T09:00:00.000Z', by: 'admin', reason: 'Left the team', workloads: 'STOP' },
-  },
-  UserAccountList: { users: [account], next: null },
-  CreateUserRequest: { name: 'alice', email: 'alice@example.org', key: { name: 'laptop', scopes: ['all'] } },
-  CreatedUser: { ...account, apiKeys: 1, lastUsedAt: null, key: ACCOUNT_EXAMPLES.CreatedApiKey },
-  UpdateUserRequest: { role: 'ADMIN' },
-  SuspendUserRequest: { workloads: 'STOP', reason: 'Left the team' },
-  RemovalPlan: {
-    owned: { endpoints: 3, workers: 7, clusters: 0, pods: 1, volumes: 1, templates: 2, secrets: 2, registries: 1 },
-    renamed: [{ kind: 'secret', id: 's3c5r8e2t1k9id', from: 'HF_TOKEN', to: 'HF_TOKEN_alice' }],
-    exceeded: [],
-  },
-  UserRateLimit: { exempt: false, minute: 600, hour: null, day: null },
-};
+export const USER_SCHEMAS: NamedSchemas = [
+  ...INVITATION_SCHEMAS,
+  [
+    UserAccountResponse,
+    {
+      ...account,
+      suspension: { since: '2026-11-22T09:00:00.000Z', by: 'admin', reason: 'Left the team', workloads: 'STOP' },
+    },
+  ],
+  [UserAccountList, { users: [account], next: null }],
+  [CreateUserRequest, { name: 'alice', email: 'alice@example.org', key: { name: 'laptop', scopes: ['all'] } }],
+  [CreatedUserResponse, { ...account, apiKeys: 1, lastUsedAt: null, key: CREATED_KEY_EXAMPLE }],
+  [UpdateUserRequest, { role: 'ADMIN' }],
+  [SuspendUserRequest, { workloads: 'STOP', reason: 'Left the team' }],
+  [
+    RemovalPlanResponse,
+    {
+      owned: { endpoints: 3, workers: 7, clusters: 0, pods: 1, volumes: 1, templates: 2, secrets: 2, registries: 1 },
+      renamed: [{ kind: 'secret', id: 's3c5r8e2t1k9id', from: 'HF_TOKEN', to: 'HF_TOKEN_alice' }],
+      exceeded: [],
+    },
+  ],
+  [UserRateLimit, { exempt: false, minute: 600, hour: null, day: null }],
+];

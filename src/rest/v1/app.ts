@@ -3,14 +3,15 @@ import { REST_REVISIONS } from '../../core/rest-revisions.ts';
 import { openApiRoute } from '../installation/get-openapi.ts';
 import { addInTurns } from '../setup/add-in-turns.ts';
 import { newApp } from '../setup/new-app.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 import { billingRoutes } from './v1-billing.ts';
 import { endpointRoutes } from './v1-endpoint-routes.ts';
 import { sendV1Error } from './v1-error.ts';
-import { V1_SCHEMAS } from './v1-openapi.ts';
 import { podRoutes } from './v1-pod-routes.ts';
 import { registryRoutes } from './v1-registries.ts';
 import type { V1Route } from './v1-route.ts';
+import { V1_SCHEMAS } from './v1-schemas.ts';
 import { templateRoutes } from './v1-template-routes.ts';
 import { volumeRoutes } from './v1-volumes.ts';
 
@@ -28,9 +29,9 @@ const ROUTES: readonly V1Route[] = [
  * Builds the app of REST version 1 (docs/interface/rest-v1.md): a mapping onto the operations of version 2, with the same
  * keys, permissions and limits. Await `ready()`.
  */
-export function buildV1App(deps: RestDeps, describe?: (app: RestApp, schemas: readonly object[]) => void): RestApp {
+export function buildV1App(deps: RestDeps, describe?: (app: RestApp, schemas: NamedSchemas) => void): RestApp {
   const { app, finish } = newApp(deps, {
-    schemas: V1_SCHEMAS,
+    schemas: V1_SCHEMAS.map(([schema]) => schema),
     revision: REST_REVISIONS[0], // it has no revisions
     api: 'v1',
     handOver: null,

@@ -68,13 +68,10 @@ const tags = ['billing'];
 export const billingRoutes: V1Route = (app, deps) => {
   const read = (query: Static<typeof NetworkVolumeQuery>, rest: Omit<UsageQuery, 'range'>) =>
     listUsageSums(deps.pool, { ...rest, range: toBucketRange(query, deps.clock.now()) });
-  app.get(
-    '/v1/billing/pods',
-    {
-      schema: { operationId: 'PodBilling', tags, querystring: PodBillingQuery, response: { 200: ref(BillingRecords) } },
-      config: { permission: PERMISSIONS.readBilling, failures: ['badRequest'] },
-    },
-    async ({ actor: { userId }, query }) => {
+  app.get('/v1/billing/pods', {
+    schema: { operationId: 'PodBilling', tags, querystring: PodBillingQuery, response: { 200: ref(BillingRecords) } },
+    config: { permission: PERMISSIONS.readBilling, failures: ['badRequest'] },
+    handler: async ({ actor: { userId }, query }) => {
       const key = query.grouping ?? 'gpuTypeId';
       const groupBy = key === 'podId' ? 'resource' : 'item';
       const resourceId = query.podId ?? null;
@@ -82,19 +79,16 @@ export const billingRoutes: V1Route = (app, deps) => {
       const sums = await read(query, { userId, kind: 'POD', groupBy, resourceId, item });
       return sums.map((sum) => showSum(sum, key));
     },
-  );
-  app.get(
-    '/v1/billing/endpoints',
-    {
-      schema: {
-        operationId: 'EndpointBilling',
-        tags,
-        querystring: EndpointBillingQuery,
-        response: { 200: ref(BillingRecords) },
-      },
-      config: { permission: PERMISSIONS.readBilling, failures: ['badRequest'] },
+  });
+  app.get('/v1/billing/endpoints', {
+    schema: {
+      operationId: 'EndpointBilling',
+      tags,
+      querystring: EndpointBillingQuery,
+      response: { 200: ref(BillingRecords) },
     },
-    async ({ actor: { userId }, query }) => {
+    config: { permission: PERMISSIONS.readBilling, failures: ['badRequest'] },
+    handler: async ({ actor: { userId }, query }) => {
       refuseUnknown(query);
       const key = query.grouping === 'gpuTypeId' ? 'gpuTypeId' : 'endpointId';
       const groupBy = key === 'endpointId' ? 'resource' : 'item';
@@ -103,19 +97,16 @@ export const billingRoutes: V1Route = (app, deps) => {
       const sums = await read(query, { userId, kind: 'SERVERLESS', groupBy, resourceId, item });
       return sums.map((sum) => showSum(sum, key));
     },
-  );
-  app.get(
-    '/v1/billing/networkvolumes',
-    {
-      schema: {
-        operationId: 'NetworkVolumeBilling',
-        tags,
-        querystring: NetworkVolumeQuery,
-        response: { 200: ref(NetworkVolumeBillingRecords) },
-      },
-      config: { permission: PERMISSIONS.readBilling, failures: ['badRequest'] },
+  });
+  app.get('/v1/billing/networkvolumes', {
+    schema: {
+      operationId: 'NetworkVolumeBilling',
+      tags,
+      querystring: NetworkVolumeQuery,
+      response: { 200: ref(NetworkVolumeBillingRecords) },
     },
-    async ({ actor: { userId }, query }) => {
+    config: { permission: PERMISSIONS.readBilling, failures: ['badRequest'] },
+    handler: async ({ actor: { userId }, query }) => {
       const kind = 'NETWORK_VOLUME';
       const sums = await read(query, { userId, kind, groupBy: 'nothing', resourceId: null, item: null });
       return sums.map((sum) => ({
@@ -124,7 +115,7 @@ export const billingRoutes: V1Route = (app, deps) => {
         highPerformanceStorageDiskSpaceBilledGb: sum.fastDiskGb,
       }));
     },
-  );
+  });
 };
 
 const NetworkVolumeQuery = Type.Object(PERIOD);

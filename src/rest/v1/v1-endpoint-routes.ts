@@ -36,42 +36,33 @@ const querystring = Type.Object({
 });
 
 export const endpointRoutes: V1Route = (app, deps) => {
-  app.get(
-    '/v1/endpoints',
-    {
-      schema: { operationId: 'ListEndpoints', tags, querystring, response: { 200: ref(V1Endpoints) } },
-      config: { permission: PERMISSIONS.readEndpoint },
-    },
-    async ({ actor, query }) => {
+  app.get('/v1/endpoints', {
+    schema: { operationId: 'ListEndpoints', tags, querystring, response: { 200: ref(V1Endpoints) } },
+    config: { permission: PERMISSIONS.readEndpoint },
+    handler: async ({ actor, query }) => {
       const shown: Static<typeof V1Endpoint>[] = [];
       for await (const page of listEndpointPages(deps.pool, actor.userId)) {
         shown.push(...(await show(deps, actor, page, query)));
       }
       return shown;
     },
-  );
-  app.post(
-    '/v1/endpoints',
-    {
-      schema: { operationId: 'CreateEndpoint', tags, body: ref(EndpointCreateInput), response: record },
-      config: { permission: PERMISSIONS.writeEndpoint },
-    },
-    async ({ actor, body }) => {
+  });
+  app.post('/v1/endpoints', {
+    schema: { operationId: 'CreateEndpoint', tags, body: ref(EndpointCreateInput), response: record },
+    config: { permission: PERMISSIONS.writeEndpoint },
+    handler: async ({ actor, body }) => {
       const wanted = await withModels(deps, actor, null, toNewEndpoint(body));
       return showEndpoint(await change(deps, actor, createEndpoint, wanted));
     },
-  );
-  app.get(
-    '/v1/endpoints/:id',
-    {
-      schema: { operationId: 'GetEndpoint', tags, params: IdParams, querystring, response: record },
-      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
-    },
-    async ({ actor, params, query }) => {
+  });
+  app.get('/v1/endpoints/:id', {
+    schema: { operationId: 'GetEndpoint', tags, params: IdParams, querystring, response: record },
+    config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+    handler: async ({ actor, params, query }) => {
       const endpoint = await getEndpointRow(deps.pool, actor.userId, params.id as EndpointId);
       return (await show(deps, actor, [endpoint], query))[0]!;
     },
-  );
+  });
   for (const [method, suffix, operationId] of UPDATES) {
     app.route({
       method,
@@ -93,17 +84,14 @@ export const endpointRoutes: V1Route = (app, deps) => {
       },
     });
   }
-  app.delete(
-    '/v1/endpoints/:id',
-    {
-      schema: { operationId: 'DeleteEndpoint', tags, params: IdParams, response: { 204: noContent('Deleted.') } },
-      config: { permission: PERMISSIONS.deleteEndpoint, failures: ['notFound'] },
-    },
-    async ({ actor, params }, reply) => {
+  app.delete('/v1/endpoints/:id', {
+    schema: { operationId: 'DeleteEndpoint', tags, params: IdParams, response: { 204: noContent('Deleted.') } },
+    config: { permission: PERMISSIONS.deleteEndpoint, failures: ['notFound'] },
+    handler: async ({ actor, params }, reply) => {
       await change(deps, actor, deleteEndpoint, { id: params.id as EndpointId });
       return reply.code(204).send();
     },
-  );
+  });
 };
 
 /** Returns endpoints with what the query includes. Throws `forbidden` for templates that the key may not read. */

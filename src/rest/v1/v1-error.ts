@@ -55,7 +55,7 @@ function statusOf(kind: FailureKind): number {
 }
 
 /** Returns a failure as version 1 shows it. */
-export function renderV1Error(failure: Failure): { status: number; headers: string[]; body: object } {
+function renderV1Error(failure: Failure): { status: number; headers: string[]; body: object } {
   const { headers, problem } = renderProblem(failure);
   const status = statusOf(failure.kind);
   const problems = problem.errors?.map(withV1Names);

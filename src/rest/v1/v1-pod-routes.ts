@@ -57,13 +57,10 @@ const ACTIONS = {
 };
 
 export const podRoutes: V1Route = (app, deps) => {
-  app.get(
-    '/v1/pods',
-    {
-      schema: { operationId: 'ListPods', tags, querystring: PodsQuery, response: { 200: ref(V1Pods) } },
-      config: { permission: PERMISSIONS.readPod, failures: ['badRequest'] },
-    },
-    async ({ actor, query }) => {
+  app.get('/v1/pods', {
+    schema: { operationId: 'ListPods', tags, querystring: PodsQuery, response: { 200: ref(V1Pods) } },
+    config: { permission: PERMISSIONS.readPod, failures: ['badRequest'] },
+    handler: async ({ actor, query }) => {
       if (query.includeWorkers || query.endpointId !== undefined) {
         const field = query.endpointId === undefined ? 'includeWorkers' : 'endpointId';
         const where = `GET /v1/endpoints/${query.endpointId ?? '{id}'}?includeWorkers=true`;
@@ -77,31 +74,25 @@ export const podRoutes: V1Route = (app, deps) => {
         query,
       );
     },
-  );
-  app.post(
-    '/v1/pods',
-    {
-      schema: { operationId: 'CreatePod', tags, body: ref(PodCreateInput), response: { 201: ref(V1Pod) } },
-      config: { permission: PERMISSIONS.writePod },
-    },
-    async ({ actor, body }, reply) => {
+  });
+  app.post('/v1/pods', {
+    schema: { operationId: 'CreatePod', tags, body: ref(PodCreateInput), response: { 201: ref(V1Pod) } },
+    config: { permission: PERMISSIONS.writePod },
+    handler: async ({ actor, body }, reply) => {
       const candidates = toNewPods(body, await deps.capacity.read());
       const pod = await createFirstPod(candidates, (candidate) => change(deps, actor, createPod, candidate));
       const made = body.locked ? await change(deps, actor, updatePod, { id: pod.id, update: { isLocked: true } }) : pod;
       return reply.code(201).send(showPod(made));
     },
-  );
-  app.get(
-    '/v1/pods/:id',
-    {
-      schema: { operationId: 'GetPod', tags, params: IdParams, querystring: PodQuery, response: record },
-      config: { permission: PERMISSIONS.readPod, failures: ['notFound'] },
-    },
-    async ({ actor, params, query }) => {
+  });
+  app.get('/v1/pods/:id', {
+    schema: { operationId: 'GetPod', tags, params: IdParams, querystring: PodQuery, response: record },
+    config: { permission: PERMISSIONS.readPod, failures: ['notFound'] },
+    handler: async ({ actor, params, query }) => {
       const pod = await getPodRow(deps.pool, actor.userId, params.id as PodId);
       return (await show(deps, actor, [pod], query))[0]!;
     },
-  );
+  });
   for (const [method, suffix, operationId] of UPDATES) {
     app.route({
       method,
@@ -127,26 +118,21 @@ export const podRoutes: V1Route = (app, deps) => {
     });
   }
   for (const [action, { operationId, act }] of Object.entries(ACTIONS)) {
-    app.post(
-      `/v1/pods/:id/${action}`,
-      {
-        schema: { operationId, tags, params: IdParams, response: record },
-        config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
-      },
-      async ({ actor, params }) => showPod(await change(deps, actor, POD_ACTIONS[act], { id: params.id as PodId })),
-    );
+    app.post(`/v1/pods/:id/${action}`, {
+      schema: { operationId, tags, params: IdParams, response: record },
+      config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
+      handler: async ({ actor, params }) =>
+        showPod(await change(deps, actor, POD_ACTIONS[act], { id: params.id as PodId })),
+    });
   }
-  app.delete(
-    '/v1/pods/:id',
-    {
-      schema: { operationId: 'DeletePod', tags, params: IdParams, response: { 204: noContent('Terminated.') } },
-      config: { permission: PERMISSIONS.deletePod, failures: ['notFound'] },
-    },
-    async ({ actor, params }, reply) => {
+  app.delete('/v1/pods/:id', {
+    schema: { operationId: 'DeletePod', tags, params: IdParams, response: { 204: noContent('Terminated.') } },
+    config: { permission: PERMISSIONS.deletePod, failures: ['notFound'] },
+    handler: async ({ actor, params }, reply) => {
       await change(deps, actor, terminatePod, { id: params.id as PodId });
       return reply.code(204).send();
     },
-  );
+  });
 };
 
 function matches(pod: Pod, query: Static<typeof PodsQuery>): boolean {

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { findGpuType } from '../../domain/catalog/catalog.ts';
 import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
-import type { Pod, PodStatus } from '../../domain/pods/pod.ts';
+import { DESIRED_STATUS, type Pod } from '../../domain/pods/pod.ts';
 import type { Worker } from '../../domain/workers/list-workers.ts';
 import { dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -72,15 +72,6 @@ export const V1Pod = Type.Object(
 );
 export const V1Pods = Type.Array(ref(V1Pod), { $id: 'Pods' });
 
-const DESIRED_OF: Record<PodStatus, (typeof DESIRED)[number]> = {
-  PROVISIONING: 'RUNNING',
-  STARTING: 'RUNNING',
-  RUNNING: 'RUNNING',
-  EXITED: 'EXITED',
-  ERROR: 'EXITED',
-  TERMINATED: 'TERMINATED',
-};
-
 function showGpu({ id, count }: { id: string; count: number }): Static<typeof gpu> {
   const type = findGpuType(id);
   const { secure, community } = type?.price ?? { secure: null, community: null };
@@ -98,7 +89,7 @@ export function showPod(pod: Pod): Static<typeof V1Pod> {
     image: pod.image,
     volumeInGb: persistent?.sizeGb ?? 0,
     volumeMountPath: persistent?.path ?? network?.path ?? '',
-    desiredStatus: DESIRED_OF[pod.status],
+    desiredStatus: DESIRED_STATUS[pod.status],
     lastStatusChange: `${pod.status} since ${pod.changedAt.toISOString()}`,
     ...(pod.startedAt && { lastStartedAt: pod.startedAt.toISOString() }),
     createdAt: pod.createdAt.toISOString(),

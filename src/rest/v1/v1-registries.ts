@@ -29,50 +29,38 @@ const tags = ['container registry auths'];
 const record = { 200: ref(ContainerRegistryAuth) };
 
 export const registryRoutes: V1Route = (app, deps) => {
-  app.get(
-    '/v1/containerregistryauth',
-    {
-      schema: { operationId: 'ListContainerRegistryAuths', tags, response: { 200: ref(ContainerRegistryAuths) } },
-      config: { permission: PERMISSIONS.readRegistry },
+  app.get('/v1/containerregistryauth', {
+    schema: { operationId: 'ListContainerRegistryAuths', tags, response: { 200: ref(ContainerRegistryAuths) } },
+    config: { permission: PERMISSIONS.readRegistry },
+    handler: ({ actor }) => listRegistryRows(deps.pool, actor.userId),
+  });
+  app.post('/v1/containerregistryauth', {
+    schema: {
+      operationId: 'CreateContainerRegistryAuth',
+      tags,
+      body: ref(ContainerRegistryAuthCreateInput),
+      response: record,
     },
-    ({ actor }) => listRegistryRows(deps.pool, actor.userId),
-  );
-  app.post(
-    '/v1/containerregistryauth',
-    {
-      schema: {
-        operationId: 'CreateContainerRegistryAuth',
-        tags,
-        body: ref(ContainerRegistryAuthCreateInput),
-        response: record,
-      },
-      config: { permission: PERMISSIONS.writeRegistry },
-    },
-    ({ actor, body: { name, username, password } }) =>
+    config: { permission: PERMISSIONS.writeRegistry },
+    handler: ({ actor, body: { name, username, password } }) =>
       change(deps, actor, createRegistry, { name, username, password }),
-  );
-  app.get(
-    '/v1/containerregistryauth/:id',
-    {
-      schema: { operationId: 'GetContainerRegistryAuth', tags, params: IdParams, response: record },
-      config: { permission: PERMISSIONS.readRegistry, failures: ['notFound'] },
+  });
+  app.get('/v1/containerregistryauth/:id', {
+    schema: { operationId: 'GetContainerRegistryAuth', tags, params: IdParams, response: record },
+    config: { permission: PERMISSIONS.readRegistry, failures: ['notFound'] },
+    handler: ({ actor, params }) => getRegistryRow(deps.pool, actor.userId, params.id as RegistryId),
+  });
+  app.delete('/v1/containerregistryauth/:id', {
+    schema: {
+      operationId: 'DeleteContainerRegistryAuth',
+      tags,
+      params: IdParams,
+      response: { 204: noContent('Deleted.') },
     },
-    ({ actor, params }) => getRegistryRow(deps.pool, actor.userId, params.id as RegistryId),
-  );
-  app.delete(
-    '/v1/containerregistryauth/:id',
-    {
-      schema: {
-        operationId: 'DeleteContainerRegistryAuth',
-        tags,
-        params: IdParams,
-        response: { 204: noContent('Deleted.') },
-      },
-      config: { permission: PERMISSIONS.deleteRegistry, failures: ['notFound'] },
-    },
-    async ({ actor, params }, reply) => {
+    config: { permission: PERMISSIONS.deleteRegistry, failures: ['notFound'] },
+    handler: async ({ actor, params }, reply) => {
       await change(deps, actor, deleteRegistry, { id: params.id as RegistryId });
       return reply.code(204).send();
     },
-  );
+  });
 };

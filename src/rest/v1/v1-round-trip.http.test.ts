@@ -14,7 +14,7 @@ const stock: Stock = {
 let hub: ModelHub;
 let rest: RestFixture;
 beforeAll(async () => {
-  hub = await ModelHub.start('org/model', 'org/other');
+  hub = await ModelHub.start(['org/model', 'org/other']);
   rest = await startRestApp({
     hubUrl: hub.url,
     capacity: { read: async () => stock },
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await rest.close();
-  await hub.stop();
+  await hub.close();
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: records of any kind

@@ -34,13 +34,10 @@ const TemplateQuery = Type.Object(
 const MAX_PUBLIC = 100;
 
 export const templateRoutes: V1Route = (app, deps) => {
-  app.get(
-    '/v1/templates',
-    {
-      schema: { operationId: 'ListTemplates', tags, querystring, response: { 200: ref(V1Templates) } },
-      config: { permission: PERMISSIONS.readTemplate },
-    },
-    async ({ actor, query }) => {
+  app.get('/v1/templates', {
+    schema: { operationId: 'ListTemplates', tags, querystring, response: { 200: ref(V1Templates) } },
+    config: { permission: PERMISSIONS.readTemplate },
+    handler: async ({ actor, query }) => {
       const own = await listTemplateRows(deps.pool, actor.userId);
       const shown = own.filter((one) => query.includeEndpointBoundTemplates || one.endpointId === null);
       const sources = [
@@ -51,31 +48,25 @@ export const templateRoutes: V1Route = (app, deps) => {
       const others = await listPublicTemplates(deps.pool, actor.userId, { sources, limit: MAX_PUBLIC });
       return [...shown, ...others.filter(({ userId }) => userId !== actor.userId)].map(showTemplate);
     },
-  );
-  app.post(
-    '/v1/templates',
-    {
-      schema: { operationId: 'CreateTemplate', tags, body: ref(TemplateCreateInput), response: record },
-      config: { permission: PERMISSIONS.writeTemplate },
+  });
+  app.post('/v1/templates', {
+    schema: { operationId: 'CreateTemplate', tags, body: ref(TemplateCreateInput), response: record },
+    config: { permission: PERMISSIONS.writeTemplate },
+    handler: async ({ actor, body }) => showTemplate(await change(deps, actor, createTemplate, toNewTemplate(body))),
+  });
+  app.get('/v1/templates/:id', {
+    schema: {
+      operationId: 'GetTemplate',
+      description: 'Your own template, or a public one.',
+      tags,
+      params: IdParams,
+      querystring: TemplateQuery,
+      response: record,
     },
-    async ({ actor, body }) => showTemplate(await change(deps, actor, createTemplate, toNewTemplate(body))),
-  );
-  app.get(
-    '/v1/templates/:id',
-    {
-      schema: {
-        operationId: 'GetTemplate',
-        description: 'Your own template, or a public one.',
-        tags,
-        params: IdParams,
-        querystring: TemplateQuery,
-        response: record,
-      },
-      config: { permission: PERMISSIONS.readTemplate, failures: ['notFound'] },
-    },
-    async ({ actor, params }) =>
+    config: { permission: PERMISSIONS.readTemplate, failures: ['notFound'] },
+    handler: async ({ actor, params }) =>
       showTemplate(await getReadableTemplate(deps.pool, actor.userId, params.id as TemplateId)),
-  );
+  });
   for (const [method, suffix, operationId] of UPDATES) {
     app.route({
       method,
@@ -97,15 +88,12 @@ export const templateRoutes: V1Route = (app, deps) => {
       },
     });
   }
-  app.delete(
-    '/v1/templates/:id',
-    {
-      schema: { operationId: 'DeleteTemplate', tags, params: IdParams, response: { 204: noContent('Deleted.') } },
-      config: { permission: PERMISSIONS.deleteTemplate, failures: ['notFound'] },
-    },
-    async ({ actor, params }, reply) => {
+  app.delete('/v1/templates/:id', {
+    schema: { operationId: 'DeleteTemplate', tags, params: IdParams, response: { 204: noContent('Deleted.') } },
+    config: { permission: PERMISSIONS.deleteTemplate, failures: ['notFound'] },
+    handler: async ({ actor, params }, reply) => {
       await change(deps, actor, deleteTemplate, { id: params.id as TemplateId });
       return reply.code(204).send();
     },
-  );
+  });
 };

@@ -47,33 +47,25 @@ const tags = ['network volumes'];
 const record = { 200: ref(V1NetworkVolume) };
 
 export const volumeRoutes: V1Route = (app, deps) => {
-  app.get(
-    '/v1/networkvolumes',
-    {
-      schema: { operationId: 'ListNetworkVolumes', tags, response: { 200: ref(V1NetworkVolumes) } },
-      config: { permission: PERMISSIONS.readVolume },
-    },
-    async ({ actor }) => (await listVolumeRows(deps.pool, actor.userId)).map(showVolume),
-  );
-  app.post(
-    '/v1/networkvolumes',
-    {
-      schema: { operationId: 'CreateNetworkVolume', tags, body: ref(NetworkVolumeCreateInput), response: record },
-      config: { permission: PERMISSIONS.writeVolume },
-    },
-    async ({ actor, body }) => {
+  app.get('/v1/networkvolumes', {
+    schema: { operationId: 'ListNetworkVolumes', tags, response: { 200: ref(V1NetworkVolumes) } },
+    config: { permission: PERMISSIONS.readVolume },
+    handler: async ({ actor }) => (await listVolumeRows(deps.pool, actor.userId)).map(showVolume),
+  });
+  app.post('/v1/networkvolumes', {
+    schema: { operationId: 'CreateNetworkVolume', tags, body: ref(NetworkVolumeCreateInput), response: record },
+    config: { permission: PERMISSIONS.writeVolume },
+    handler: async ({ actor, body }) => {
       const input = { name: body.name, sizeGb: body.size, dataCenterId: body.dataCenterId, type: null };
       return showVolume(await change(deps, actor, createVolume, input));
     },
-  );
-  app.get(
-    '/v1/networkvolumes/:id',
-    {
-      schema: { operationId: 'GetNetworkVolume', tags, params: IdParams, response: record },
-      config: { permission: PERMISSIONS.readVolume, failures: ['notFound'] },
-    },
-    async ({ actor, params }) => showVolume(await getVolumeRow(deps.pool, actor.userId, params.id as VolumeId)),
-  );
+  });
+  app.get('/v1/networkvolumes/:id', {
+    schema: { operationId: 'GetNetworkVolume', tags, params: IdParams, response: record },
+    config: { permission: PERMISSIONS.readVolume, failures: ['notFound'] },
+    handler: async ({ actor, params }) =>
+      showVolume(await getVolumeRow(deps.pool, actor.userId, params.id as VolumeId)),
+  });
   for (const [method, suffix, operationId] of UPDATES) {
     app.route({
       method,
@@ -95,15 +87,12 @@ export const volumeRoutes: V1Route = (app, deps) => {
       },
     });
   }
-  app.delete(
-    '/v1/networkvolumes/:id',
-    {
-      schema: { operationId: 'DeleteNetworkVolume', tags, params: IdParams, response: { 204: noContent('Deleted.') } },
-      config: { permission: PERMISSIONS.deleteVolume, failures: ['notFound'] },
-    },
-    async ({ actor, params }, reply) => {
+  app.delete('/v1/networkvolumes/:id', {
+    schema: { operationId: 'DeleteNetworkVolume', tags, params: IdParams, response: { 204: noContent('Deleted.') } },
+    config: { permission: PERMISSIONS.deleteVolume, failures: ['notFound'] },
+    handler: async ({ actor, params }, reply) => {
       await change(deps, actor, deleteVolume, { id: params.id as VolumeId });
       return reply.code(204).send();
     },
-  );
+  });
 };

@@ -5,8 +5,7 @@ import { type CallOptions, type RestFixture, startRestApp } from '../../../test/
 import type { Stock } from '../../domain/catalog/capacity-source.ts';
 import { getPodRow } from '../../domain/pods/pod-store.ts';
 import { createValidatorCompiler } from '../setup/validation.ts';
-import { V1_EXAMPLES } from './v1-examples.ts';
-import { V1_SCHEMAS } from './v1-openapi.ts';
+import { V1_SCHEMAS } from './v1-schemas.ts';
 
 /** docs/interface/rest-v1.md, "Rules", "Pods", "Endpoints", "Templates of v1" and "Billing of v1" */
 
@@ -546,10 +545,13 @@ describe('the description', () => {
   test('needs no key and has an example of each schema, which fits it', async () => {
     const document = (await rest.callV1('GET', '/v1/openapi.json')).json();
     expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: 'http://podyard.test:8080' }] });
-    expect(Object.keys(document.components.schemas).sort()).toEqual(Object.keys(V1_EXAMPLES).sort());
-    const compile = createValidatorCompiler(V1_SCHEMAS);
-    for (const schema of V1_SCHEMAS as readonly object[] as readonly { $id: string }[]) {
-      const example = V1_EXAMPLES[schema.$id];
+    const named = V1_SCHEMAS as readonly (readonly [object, unknown])[] as readonly (readonly [
+      { $id: string },
+      unknown,
+    ])[];
+    expect(Object.keys(document.components.schemas).sort()).toEqual(named.map(([{ $id }]) => $id).sort());
+    const compile = createValidatorCompiler(named.map(([schema]) => schema));
+    for (const [schema, example] of named) {
       const validate = compile({ schema, method: 'POST', url: '/', httpPart: 'body' });
       expect([schema.$id, validate(example)]).toEqual([schema.$id, { value: example }]);
     }

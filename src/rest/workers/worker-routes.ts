@@ -17,21 +17,18 @@ import {
   type WorkerStartResponse,
 } from './worker-schemas.ts';
 
-export const listEndpointWorkersRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/serverless/:id/workers',
-    {
-      schema: {
-        operationId: 'listEndpointWorkers',
-        summary: 'List the live workers of an endpoint',
-        tags: ['serverless'],
-        params: EndpointParams,
-        querystring: WorkerQuery,
-        response: { 200: ref(WorkerListResponse) },
-      },
-      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound', 'unprocessable'] },
+export const workerRoutes: RestRoute = (app, deps) => {
+  app.get('/v2/serverless/:id/workers', {
+    schema: {
+      operationId: 'listEndpointWorkers',
+      summary: 'List the live workers of an endpoint',
+      tags: ['serverless'],
+      params: EndpointParams,
+      querystring: WorkerQuery,
+      response: { 200: ref(WorkerListResponse) },
     },
-    async (request) => {
+    config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound', 'unprocessable'] },
+    handler: async (request) => {
       const id = request.params.id as EndpointId;
       const { userId } = request.actor;
       const list = await listWorkers(deps.pool, userId, id, deps.clock.now());
@@ -45,30 +42,25 @@ export const listEndpointWorkersRoute: RestRoute = (app, deps) => {
         ...(starts && { starts: starts.map(toStartResponse) }),
       };
     },
-  );
-};
+  });
 
-export const getWorkerRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/serverless/:id/workers/:workerId',
-    {
-      schema: {
-        operationId: 'getWorker',
-        summary: 'Get a worker',
-        description: 'Podyard only. Returns a live, frozen or ended worker with the timeline of its start.',
-        tags: ['serverless', 'podyard'],
-        params: WorkerParams,
-        response: { 200: ref(WorkerDetailResponse) },
-      },
-      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+  app.get('/v2/serverless/:id/workers/:workerId', {
+    schema: {
+      operationId: 'getWorker',
+      summary: 'Get a worker',
+      description: 'Podyard only. Returns a live, frozen or ended worker with the timeline of its start.',
+      tags: ['serverless', 'podyard'],
+      params: WorkerParams,
+      response: { 200: ref(WorkerDetailResponse) },
     },
-    async (request) => {
+    config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+    handler: async (request) => {
       const { id, workerId } = request.params;
       const now = deps.clock.now();
       const worker = await getWorker(deps.pool, request.actor.userId, id as EndpointId, workerId as WorkerId, now);
       return toWorkerDetailResponse(worker);
     },
-  );
+  });
 };
 
 function toWorkerListResponse(list: WorkerList): Static<typeof WorkerListResponse> {

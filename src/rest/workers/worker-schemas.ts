@@ -1,4 +1,4 @@
-import { CONTAINER_EXAMPLE, type Examples } from '../shared/example-values.ts';
+import { CONTAINER_EXAMPLE, type NamedSchemas } from '../shared/example-values.ts';
 import { includeQuery } from '../shared/include-query.ts';
 import { dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
@@ -163,31 +163,41 @@ const workerDetail = {
   ],
 };
 
-export const WORKER_EXAMPLES: Examples = {
-  Worker: worker,
-  WorkerList: {
-    workers: [worker],
-    summary: { running: 1, idle: 0, initializing: 0, throttled: 0, unhealthy: 0, total: 1 },
-    endpointVersion: 2,
-  },
-  WorkerDetail: workerDetail,
-  WorkerStart: {
-    workerId: worker.id,
-    version: 2,
-    createdAt: workerDetail.createdAt,
-    ready: true,
-    failed: false,
-    timeline: workerDetail.timeline,
-  },
-  EndedWorker: {
-    ...worker,
-    id: 'w2k8f4h6d0s3ja',
-    status: 'EXITED',
-    uptimeSeconds: 3,
-    reason: "it exited with code 1:\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'torch'",
-    lost: true,
-    createdAt: '2026-11-20T10:01:58.004Z',
-    endedAt: '2026-11-20T10:02:03.730Z',
-    exitCode: 1,
-  },
-};
+export const WORKER_SCHEMAS: NamedSchemas = [
+  [WorkerResponse, worker],
+  [
+    WorkerListResponse,
+    {
+      workers: [worker],
+      summary: { running: 1, idle: 0, initializing: 0, throttled: 0, unhealthy: 0, total: 1 },
+      endpointVersion: 2,
+    },
+  ],
+  [WorkerDetailResponse, workerDetail],
+  [
+    WorkerStartResponse,
+    {
+      workerId: worker.id,
+      version: 2,
+      createdAt: workerDetail.createdAt,
+      ready: true,
+      failed: false,
+      timeline: workerDetail.timeline,
+    },
+  ],
+  [
+    EndedWorkerResponse,
+    {
+      ...worker,
+      id: 'w2k8f4h6d0s3ja',
+      status: 'EXITED',
+      uptimeSeconds: 3,
+      reason:
+        "it exited with code 1:\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'torch'",
+      lost: true,
+      createdAt: '2026-11-20T10:01:58.004Z',
+      endedAt: '2026-11-20T10:02:03.730Z',
+      exitCode: 1,
+    },
+  ],
+];

@@ -1,5 +1,5 @@
 import { METADATA_NAME } from '../../config/workload-option-settings.ts';
-import type { Examples } from '../shared/example-values.ts';
+import type { NamedSchemas } from '../shared/example-values.ts';
 import { closed } from '../shared/schema.ts';
 import { Type } from '../shared/type.ts';
 
@@ -23,7 +23,10 @@ const members = {
     { pattern: LABEL_VALUE },
     'Labels of its workers’ pods on Kubernetes, of those that the operator permits.',
   ),
-  annotations: named({ maxLength: MAX_ANNOTATION_LENGTH }, 'Annotations of those pods, likewise.'),
+  annotations: named(
+    { maxLength: MAX_ANNOTATION_LENGTH },
+    'Annotations of those pods, of those that the operator permits.',
+  ),
   cpusPerGpu: Type.Unsafe<number | null>({
     type: ['number', 'null'],
     minimum: 0.01,
@@ -34,7 +37,7 @@ const members = {
     type: ['integer', 'null'],
     minimum: 1,
     maximum: MAX_MEMORY_GB,
-    description: 'GB of memory, likewise.',
+    description: 'GB of memory of a worker for each of its GPUs. Null: what the operator set.',
   }),
 };
 
@@ -49,7 +52,10 @@ export const WorkloadOptionsResponse = Type.Object(
         type: ['number', 'null'],
         description: 'The most that may be set. Null: nothing.',
       }),
-      memoryGbPerGpu: Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'Likewise.' }),
+      memoryGbPerGpu: Type.Unsafe<number | null>({
+        type: ['integer', 'null'],
+        description: 'The most that may be set. Null: nothing.',
+      }),
     }),
   },
   {
@@ -66,10 +72,13 @@ const options = {
   memoryGbPerGpu: 96,
 };
 
-export const WORKLOAD_OPTION_EXAMPLES: Examples = {
-  ReplaceWorkloadOptionsRequest: options,
-  WorkloadOptions: {
-    ...options,
-    permitted: { names: ['kueue.x-k8s.io/queue-name'], cpusPerGpu: null, memoryGbPerGpu: 128 },
-  },
-};
+export const WORKLOAD_OPTION_SCHEMAS: NamedSchemas = [
+  [ReplaceWorkloadOptionsRequest, options],
+  [
+    WorkloadOptionsResponse,
+    {
+      ...options,
+      permitted: { names: ['kueue.x-k8s.io/queue-name'], cpusPerGpu: null, memoryGbPerGpu: 128 },
+    },
+  ],
+];

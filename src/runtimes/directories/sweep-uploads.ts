@@ -4,7 +4,7 @@ import { codeOf, type Folder } from './folder.ts';
 /** Where uploads are written until they are complete: at the top of each volume, in no listing, and not reachable by a key. */
 export const HIDDEN_FOLDER = '.podyard-s3';
 
-/** A file that nobody has written to for this long belongs to a server that was killed. */
+/** A file that was not written to for this long belongs to a server that was killed. */
 const FILE_AGE_MS = 24 * 3_600_000;
 /** An upload in parts is given up when no part came for this long. */
 const UPLOAD_AGE_MS = 7 * 24 * 3_600_000;

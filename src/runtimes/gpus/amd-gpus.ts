@@ -23,7 +23,7 @@ export async function readAmdGpus(run: Run): Promise<GpuReading> {
  * Parses `rocm-smi --json`: a member for each card, whose fields' names differ between versions. A warning may stand in
  * front of the JSON.
  */
-export function parseAmd(output: string, filesAt: (busId: string) => readonly string[]): GpuReading {
+function parseAmd(output: string, filesAt: (busId: string) => readonly string[]): GpuReading {
   const cards = parseCards(output);
   if (cards === undefined) {
     return {

@@ -1,7 +1,7 @@
 import { migMemoryGb, migTypeOf, poolOf, sharedTypeOf } from '../../domain/catalog/part-types.ts';
 import type { FaultyGpu, Gpu, GpuReading } from './gpu.ts';
 
-export interface Section {
+interface Section {
   /** `query`, `list` or `driver`; of one GPU, with its address: `query 0000:3b:00.0`. */
   name: string;
   /** Null: the script was cut off. */
@@ -10,7 +10,7 @@ export interface Section {
 }
 
 /** Null: there is no `nvidia-smi`. */
-export function parseSections(output: string): Section[] | null {
+function parseSections(output: string): Section[] | null {
   if (/^### absent$/m.test(output)) return null;
   const parts = output.split(/^### (?!exit )(.+)$/m).slice(1);
   return Array.from({ length: Math.floor(parts.length / 2) }, (_, i) => {

@@ -22,7 +22,7 @@ export type GroupState = 'running' | 'stopped' | 'gone';
 export const MARKER = 'PODYARD_WORKLOAD';
 
 /** getpagesize() on Linux with 4 KiB pages. */
-export const PAGE_BYTES = 4096;
+const PAGE_BYTES = 4096;
 const KILL_ROUNDS = 10;
 const KILL_TIMEOUT_MS = 10_000;
 const isLinux = process.platform === 'linux';

@@ -63,7 +63,7 @@ export interface ProcessRuntimeOptions {
   gpus: ReadonlyMap<string, number> | GpuInventory;
   describePool?: DescribePool;
   logger: Logger;
-  /** PATH, HOME, LANG and TMPDIR for workloads; they inherit nothing else of the host. */
+  /** PATH, HOME and the like for workloads; they inherit nothing else of the host. */
   hostEnv: Readonly<Record<string, string>>;
   maxLogBytes?: number;
 }

@@ -153,7 +153,7 @@ export function mountEnv({ mounts }: Pick<WorkloadSpec, 'mounts'>): Record<strin
  * real path if that is directly below `/`, free, and Podyard may write there. Throws `conflict` when something else is in the way: the program would write to the wrong place.
  * A link that merely cannot be created is reported to `onProgress`.
  */
-export function linkMounts(mounts: readonly Mount[], work: string, onProgress: OnProgress): void {
+function linkMounts(mounts: readonly Mount[], work: string, onProgress: OnProgress): void {
   for (const { source, target } of mounts) {
     if (!lstatSync(source, { throwIfNoEntry: false })?.isDirectory()) {
       throw new Failure('unavailable', `Directory ${source} does not exist and cannot be mounted at ${target}`);
@@ -166,7 +166,7 @@ export function linkMounts(mounts: readonly Mount[], work: string, onProgress: O
 }
 
 /** Removes the links at real paths, except those that `held` still needs. */
-export function unlinkMounts(mounts: readonly Mount[], held: readonly Mount[]): void {
+function unlinkMounts(mounts: readonly Mount[], held: readonly Mount[]): void {
   for (const { source, target } of mounts) {
     const isHeld = held.some((other) => other.source === source && other.target === target);
     if (isHeld || linkOf(target) !== source) continue;

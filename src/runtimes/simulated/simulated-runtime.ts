@@ -121,9 +121,9 @@ class SimulatedRuntime implements Runtime {
         throw new Failure('unavailable', `Image '${spec.image}' is not present on this machine`);
       }
       this.#world.workloads.delete(key);
-      const workload = new SimulatedWorkload(this.#world, this.#installation, spec, this.#choosePlace(spec));
+      const place = this.#choosePlace(spec);
+      const workload = new SimulatedWorkload(this.#world, this.#installation, spec, place, this.#emit);
       this.#world.workloads.set(key, workload);
-      this.#emitChangesOf(workload);
       options.onCreated?.();
       await pass(this.#world.clock, workload.behaviour.startMs);
       if (workload.behaviour.startFailure !== null) {
@@ -225,11 +225,6 @@ class SimulatedRuntime implements Runtime {
     }
   }
 
-  /** Not inline in `start`, so that the closure does not retain the whole spec. */
-  #emitChangesOf(workload: SimulatedWorkload): void {
-    workload.onChange(() => this.#emit(workload.spec.id));
-  }
-
   #choosePlace({ gpu, dataCenterId: wanted }: WorkloadSpec): SimulatedPool | null {
     if (gpu === null) return null;
     const isThere = ({ dataCenterId }: GpuCapacity) => wanted === null || dataCenterId === wanted;
@@ -257,9 +252,10 @@ class SimulatedRuntime implements Runtime {
     return `${this.#installation}/${id}`;
   }
 
-  #emit(id: string): void {
+  /** One function for all workloads. */
+  readonly #emit = (id: string): void => {
     for (const listener of this.#listeners) listener(id);
-  }
+  };
 }
 
 function isWanted(wanted: WantedGpus, { pool, gpuTypeId, cudaVersion }: GpuCapacity): boolean {

@@ -48,6 +48,10 @@ const QUIET: Behaviour = {
   lines: () => undefined,
 };
 
+/** Shared by all workloads that behave so. */
+const AS_USUAL: Partial<Behaviour> = {};
+const NOTHING = () => {};
+
 /** The simulated machines with their images and workloads: they outlive a runtime. */
 export class SimulatedWorld {
   readonly clock: TimerClock;
@@ -70,7 +74,7 @@ export class SimulatedWorld {
     this.pools = options.pools ?? [];
     this.memoryBytes = options.memoryBytes ?? 2 ** 40;
     this.cpus = options.cpus ?? 256;
-    this.behave = options.behave ?? (() => ({}));
+    this.behave = options.behave ?? (() => AS_USUAL);
     this.pull = options.pull ?? (() => ({ ms: 0 }));
   }
 
@@ -106,7 +110,9 @@ export class SimulatedWorkload {
   readonly address: string;
   readonly #world: SimulatedWorld;
   readonly #clock: TimerClock;
-  readonly #listeners = new Set<() => void>();
+  readonly #onChange: (id: string) => void;
+  /** Those that wait for a change; absent while nobody does, as for most of thousands of workloads. */
+  #waiting: Set<() => void> | undefined;
   startedAt: number | null = null;
   frozenAt: number | null = null;
   ended: { at: number; exitCode: number; reason: string | null } | null = null;
@@ -114,16 +120,24 @@ export class SimulatedWorkload {
   readonly #freezes: { atMs: number; forMs: number }[] = [];
   /** While it sleeps, others may have its GPUs. */
   hasLentGpus = false;
-  #cancelExit = () => {};
+  #cancelExit = NOTHING;
   #observed: Observed | undefined;
 
-  constructor(world: SimulatedWorld, installation: string, spec: WorkloadSpec, place: SimulatedPool | null) {
+  constructor(
+    world: SimulatedWorld,
+    installation: string,
+    spec: WorkloadSpec,
+    place: SimulatedPool | null,
+    onChange: (id: string) => void,
+  ) {
     this.#world = world;
+    this.#onChange = onChange;
     this.#clock = world.clock;
     this.spec = { id: spec.id, kind: spec.kind, gpu: spec.gpu, ports: spec.ports };
     this.installation = installation;
     this.place = place;
-    this.behaviour = { ...QUIET, ...world.behave(spec) };
+    const own = world.behave(spec);
+    this.behaviour = own === AS_USUAL ? QUIET : { ...QUIET, ...own };
     this.address = world.nextAddress();
     world.hold(place, spec.gpu?.count ?? 0);
   }
@@ -207,12 +221,8 @@ export class SimulatedWorkload {
 
   changed(): void {
     this.#observed = undefined;
-    for (const listener of [...this.#listeners]) listener();
-  }
-
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#onChange(this.spec.id);
+    for (const wake of [...(this.#waiting ?? [])]) wake();
   }
 
   /** Resolves when something changes, when its run time reaches `atMs`, or when `signal` aborts. */
@@ -220,13 +230,14 @@ export class SimulatedWorkload {
     return new Promise((resolve) => {
       const isRunning = this.startedAt !== null && this.frozenAt === null;
       const cancel = atMs !== undefined && isRunning ? this.#clock.after(atMs - this.runMs(), () => done()) : () => {};
-      const forget = this.onChange(() => done());
       const done = () => {
         cancel();
-        forget();
+        this.#waiting?.delete(done);
         signal.removeEventListener('abort', done);
         resolve();
       };
+      this.#waiting ??= new Set();
+      this.#waiting.add(done);
       signal.addEventListener('abort', done);
     });
   }

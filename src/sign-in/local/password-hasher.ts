@@ -6,7 +6,7 @@ import { HASH_COST, hashPassword, verifyPassword } from '../../domain/local-acco
 const AT_ONCE = 2;
 const MAX_WAITING = 100;
 
-/** Hashes and checks passwords, a few at a time: addresses take turns, so that a flood from one keeps nobody else waiting. */
+/** Hashes and checks passwords, a few at a time: addresses take turns, so that a flood from one does not delay the others. */
 export class PasswordHasher {
   readonly #slots = new FairSlots({ slots: AT_ONCE, perOwner: 1 });
   readonly #cost: typeof HASH_COST;
@@ -21,7 +21,7 @@ export class PasswordHasher {
     return this.#run(from, () => hashPassword(password, this.#cost));
   }
 
-  /** `stored`: null if nobody has the account, which takes as long. */
+  /** `stored`: null if there is no such account, which takes as long. */
   verify(from: string, password: string, stored: string | null): Promise<boolean> {
     return this.#run(from, () => verifyPassword(password, stored, this.#cost));
   }

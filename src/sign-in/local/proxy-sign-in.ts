@@ -50,7 +50,7 @@ export class ProxySignIn implements Vouchers {
     this.#deps = deps;
   }
 
-  /** Returns whom the proxy vouches for with this request; null if it vouches for nobody. */
+  /** Returns the subject that the proxy asserts for this request; null if it asserts none. */
   async subjectOf(request: ProxiedRequest): Promise<string | null> {
     const claims = await this.claimsOf(request);
     return claims === null ? null : String(claims.sub);

@@ -155,7 +155,7 @@ function Filters(props: {
     <Group gap="xs" align="flex-end" className="filters">
       <TextInput
         label="Operation"
-        placeholder="endpoint, or endpoint.update"
+        placeholder="endpoint.update"
         value={filters.operation}
         onChange={(event) => onChange('operation', event.currentTarget.value)}
       />

@@ -67,8 +67,7 @@ function Month({ month }: { month: Schemas['CostForecast'] }) {
       <Figures
         figures={[
           { label: `Spent in ${monthName(month)}`, value: formatUsd(cents(month.spent)) },
-          { label: 'Forecast', value },
-          { label: 'Range', value: range ?? '–' },
+          { label: 'Forecast', value, note: range ?? undefined },
         ]}
       />
       <Hint size="xs">{month.method}</Hint>

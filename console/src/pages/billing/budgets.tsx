@@ -21,7 +21,7 @@ import { recordOptions } from '../../ui/forms/fields.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { Hint } from '../../ui/hint.tsx';
 import { EmptyNote, Loaded } from '../../ui/page.tsx';
-import { formatUsd } from '../../ui/text/format.ts';
+import { formatPercent, formatUsd } from '../../ui/text/format.ts';
 import { Name } from '../../ui/text/record-name.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import {
@@ -112,7 +112,7 @@ function BudgetCard({ budget, isAll }: { budget: Budget; isAll: boolean }) {
       <Text className="figure">
         {text}{' '}
         <Text span size="sm" c="dimmed">
-          {percent.toFixed(0)} %
+          {formatPercent(percent)}
         </Text>
       </Text>
       <Progress value={Math.min(100, percent)} color={color} my={6} aria-label={visibleText(`${name}: ${text}`)} />

@@ -22,7 +22,7 @@ export const RANGES = [
   { value: '90d', label: 'Last 90 days' },
   { value: '365d', label: 'Last 365 days' },
 ] as const;
-export type RangeName = (typeof RANGES)[number]['value'];
+type RangeName = (typeof RANGES)[number]['value'];
 
 /** The choices of the page, kept in its address. */
 export interface CostView {

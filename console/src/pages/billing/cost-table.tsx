@@ -1,7 +1,7 @@
 import { Anchor, Badge, Group, Progress, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
-import { formatCost, formatCount } from '../../ui/text/format.ts';
+import { formatCost, formatCount, formatPercent } from '../../ui/text/format.ts';
 import { Name } from '../../ui/text/record-name.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import { type CostGroup, type Costs, groupLink, groupName, shareOf } from './cost-rows.ts';
@@ -98,11 +98,13 @@ function GroupName({ group, link }: { group: CostGroup; link: string | undefined
 }
 
 function Share({ percent, name }: { percent: number; name: string }) {
-  const text = `${percent.toFixed(1)} %`;
+  const text = formatPercent(percent);
   return (
     <Group gap="xs" wrap="nowrap">
       <Progress value={percent} w={70} visibleFrom="xs" size="sm" aria-label={visibleText(`${name}: ${text}`)} />
-      <Text size="xs">{text}</Text>
+      <Text size="xs" className="figure nowrap">
+        {text}
+      </Text>
     </Group>
   );
 }

@@ -1,11 +1,11 @@
-import { Alert, Button, Center, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, PasswordInput, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { messageOf } from '../../api/api-error.ts';
 import { acceptInvitation, canUsePasskeys, type Invited, readInvitation } from '../../api/local-account.ts';
+import { CardPage } from '../../ui/card-page.tsx';
 import { ErrorAlert } from '../../ui/error-alert.tsx';
-import { Logo } from '../../ui/logo.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { AddPasskey } from '../keys/add-passkey.tsx';
 
@@ -23,7 +23,7 @@ export function InvitationPage() {
   });
   if (isDone) return <Welcome onLeave={() => navigate('/', { replace: true })} />;
   return (
-    <Frame title="Welcome to Podyard">
+    <CardPage title="Welcome to Podyard">
       {query.error && <ErrorAlert error={query.error} />}
       {query.error && (
         <Button variant="default" onClick={() => navigate('/', { replace: true })}>
@@ -31,23 +31,7 @@ export function InvitationPage() {
         </Button>
       )}
       {query.data && <SetPassword secret={secret} invited={query.data} onDone={() => setDone(true)} />}
-    </Frame>
-  );
-}
-
-function Frame({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <Center component="main" mih="100vh" p="md">
-      <Paper withBorder p="xl" w="100%" maw={460}>
-        <Stack>
-          <Logo size={34} />
-          <Title order={1} size="h2">
-            {title}
-          </Title>
-          {children}
-        </Stack>
-      </Paper>
-    </Center>
+    </CardPage>
   );
 }
 
@@ -100,7 +84,7 @@ function SetPassword({ secret, invited, onDone }: { secret: string; invited: Inv
 
 function Welcome({ onLeave }: { onLeave: () => void }) {
   return (
-    <Frame title="You are signed in">
+    <CardPage title="You are signed in">
       {canUsePasskeys() && (
         <>
           <Text>
@@ -111,6 +95,6 @@ function Welcome({ onLeave }: { onLeave: () => void }) {
         </>
       )}
       <Button onClick={onLeave}>Open the console</Button>
-    </Frame>
+    </CardPage>
   );
 }

@@ -86,7 +86,7 @@ function Browser({ session }: { session: Session }) {
     <>
       <Truncated text={browserOf(session)} maw={260} />
       {session.isCurrent && (
-        <Badge variant="light" tt="none" ml={6}>
+        <Badge variant="light" tt="none">
           This browser
         </Badge>
       )}

@@ -106,6 +106,7 @@ function DeployForm() {
           data={recipes.map(({ name }) => name)}
           clearable
           {...form.getInputProps('recipe')}
+          value={form.values.recipe || null}
         />
       </Group>
       {found && found.plan.placement !== null && (

@@ -219,7 +219,7 @@ function FetchAhead() {
       label="Fetch ahead"
       isPlain
       isAskedFor
-      title="Fetch a model before a start needs it"
+      title="Fetch a model ahead"
       queryKey="stored-models"
       submitLabel="Fetch"
       initial={{ source: '', exclude: '', tokenSecret: '', pinned: false }}

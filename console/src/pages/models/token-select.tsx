@@ -10,6 +10,7 @@ export function TokenSelect(props: Omit<SelectProps, 'data'>) {
       data={useSecretNames()}
       clearable
       {...props}
+      value={props.value || null} // an empty one cannot be cleared
     />
   );
 }

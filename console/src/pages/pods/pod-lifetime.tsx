@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
+import { NO_VALUE } from '../../ui/text/format.ts';
 import { fromFieldValue, LIFETIME_FIELDS, lifetimeSummary, lifetimeText, lifetimeValues } from './pod-details.ts';
 
 /** Says when a pod is stopped and terminated by itself, and changes it. */
@@ -12,7 +13,7 @@ export function PodLifetime({ id }: { id: string }) {
     queryKey: ['pod-lifetime', id],
     queryFn: () => unwrap(api.GET('/v2/pods/{id}/lifetime', { params })),
   });
-  if (!data) return null;
+  if (!data) return NO_VALUE;
   const initial = lifetimeValues(data);
   return (
     <Group gap="xs">

@@ -8,7 +8,7 @@ import { ErrorAlert } from '../../ui/error-alert.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import { Hint } from '../../ui/hint.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { formatDuration, formatUsd, NO_VALUE } from '../../ui/text/format.ts';
+import { formatDuration, formatPercent, formatUsd, NO_VALUE } from '../../ui/text/format.ts';
 import { ReasonAlert } from '../../ui/text/reason-view.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { describeHardware, describeMounts, type Pod, portRows, portUrl } from './pod-details.ts';
@@ -78,7 +78,7 @@ function Meter({ label, percent }: { label: string; percent: number }) {
       <Group justify="space-between">
         <Text size="sm">{label}</Text>
         <Text size="sm" className="figure">
-          {percent.toFixed(0)}%
+          {formatPercent(percent)}
         </Text>
       </Group>
       <Progress value={percent} aria-label={label} />

@@ -12,9 +12,13 @@ import { describeHardware, POD_STATUSES, type Pod } from './pod-details.ts';
 const COLUMNS: Column<Pod>[] = [
   { title: 'Name', render: (pod) => <RecordLink to={linkOf(pod)} name={pod.name} /> },
   { title: 'Status', render: ({ status }) => <Status table={POD_STATUSES} value={status} /> },
-  { title: 'Image', isSecondary: true, render: ({ image }) => <Truncated text={image} /> },
+  {
+    title: 'Image',
+    isSecondary: true,
+    render: ({ image }) => <Truncated text={image} maw="clamp(17rem, 24vw, 40rem)" />,
+  },
   { title: 'Hardware', isSecondary: true, render: (pod) => <Text size="sm">{describeHardware(pod)}</Text> },
-  { title: 'Cost per hour', render: ({ cost }) => <span className="figure">{formatUsd(cost)}</span> },
+  { title: 'Cost per hour', isNumber: true, render: ({ cost }) => formatUsd(cost) },
 ];
 const idOf = ({ id }: Pod) => id;
 const textOf = ({ id, name, image }: Pod) => `${id} ${name} ${image}`;

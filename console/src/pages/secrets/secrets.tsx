@@ -49,7 +49,13 @@ export function SecretsPage() {
       empty={{
         icon: IconLock,
         title: 'No secrets yet',
-        text: `Store tokens and passwords that can't be read back. Reference one as ${secretReference('name')} in an environment variable, and its value is inserted when the container starts.`,
+        text: (
+          <>
+            Store tokens and passwords that can't be read back. Reference one as{' '}
+            <Code className="nowrap">{secretReference('name')}</Code> in an environment variable, and its value is
+            inserted when the container starts.
+          </>
+        ),
       }}
       label="secrets"
       columns={COLUMNS}

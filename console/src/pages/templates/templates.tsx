@@ -1,4 +1,4 @@
-import { Badge, Group, Text } from '@mantine/core';
+import { Badge, Group } from '@mantine/core';
 import { IconTemplate } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
@@ -8,7 +8,7 @@ import { FieldInput, SegmentedField } from '../../ui/forms/field-input.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { AdvancedFields } from '../../ui/forms/form-parts.tsx';
 import { type Column, RecordPage } from '../../ui/tables/record-page.tsx';
-import { RecordName } from '../../ui/text/record-name.tsx';
+import { RecordName, Truncated } from '../../ui/text/record-name.tsx';
 import {
   NEW_TEMPLATE,
   newTemplateBody,
@@ -23,7 +23,11 @@ import {
 const ADVANCED = [...CONTAINER_DETAILS, 'registry'] as const;
 const COLUMNS: Column<Template>[] = [
   { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
-  { title: 'Image', isSecondary: true, render: ({ image }) => <Text size="sm">{image}</Text> },
+  {
+    title: 'Image',
+    isSecondary: true,
+    render: ({ image }) => <Truncated text={image} maw="clamp(17rem, 32vw, 48rem)" />,
+  },
   { title: 'Type', render: (template) => <Kind template={template} /> },
   { title: 'Actions', width: '130px', render: (template) => <Actions template={template} /> },
 ];

@@ -5,7 +5,8 @@ import { Legend, ResponsiveContainer } from 'recharts';
 import { SmallTable } from '../tables/small-table.tsx';
 import { Name } from '../text/record-name.tsx';
 import { visibleText } from '../text/visible-text.ts';
-import { formatIn, formatTick, type Series, type Unit } from './series.ts';
+import { formatIn, type Series, type Unit } from './series.ts';
+import { formatTick, valueTicks } from './ticks.ts';
 
 interface ChartFrameProps {
   label: string;
@@ -104,12 +105,31 @@ export function axis(color: string) {
   return { stroke: color, fontSize: 11, axisLine: false, tickLine: false } as const;
 }
 
-/** The axis of values: as wide in every chart, so that charts below each other have the same times in the same place. */
-export function valueAxis(color: string, unit: Unit | undefined) {
-  return { ...axis(color), width: 56, tickFormatter: (value: number) => formatTick(unit, value) } as const;
+/**
+ * The axis of values, from 0 to the largest of `values` or what they are stacked to: as wide in every chart, so that charts below
+ * each other have the same times in the same place.
+ */
+export function valueAxis(props: {
+  color: string;
+  unit: Unit | undefined;
+  points: readonly Readonly<Record<string, unknown>>[];
+  series: readonly Series[];
+  isStacked: boolean;
+  areWhole: boolean;
+}) {
+  const { color, unit, points, series, isStacked, areWhole } = props;
+  const valuesOf = (point: Readonly<Record<string, unknown>>) => series.map(({ name }) => Number(point[name] ?? 0));
+  const tops = points.map((point) => {
+    const values = valuesOf(point);
+    return isStacked ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values);
+  });
+  const ticks = valueTicks(Math.max(0, ...tops), unit, areWhole);
+  const top = ticks.at(-1)!;
+  const tickFormatter = (value: number) => formatTick(unit, value, top);
+  return { ...axis(color), width: 56, ticks, domain: [0, top], interval: 0, tickFormatter } as const;
 }
 
-export const CHART_MARGIN = { top: 6, right: 12, bottom: 0, left: 0 } as const;
+export const CHART_MARGIN = { top: 8, right: 12, bottom: 0, left: 0 } as const;
 
 /** A legend in the text color, in the order of the series, as wide as the chart. */
 export function chartLegend(color: string) {

@@ -24,6 +24,7 @@ import {
   textsAt,
   type Unit,
 } from './series.ts';
+import { timeTicks } from './ticks.ts';
 
 type Point = { at: number } & Record<string, number | undefined>;
 
@@ -36,8 +37,8 @@ function useColors() {
   };
 }
 
-/** From this many samples on, dots would hide the lines. */
-const MAX_DOTS = 300;
+/** With more samples, dots would hide the lines. */
+const MAX_DOTS = 100;
 
 /** Over a longer time the axis shows minutes, and over days dates. */
 const SECONDS_UP_TO_MS = 20 * 60_000;
@@ -61,15 +62,17 @@ export function TimeChart(props: {
   /** It is a chart of the past. */
   canZoom?: boolean;
 }) {
-  const { label, series, unit, marks = [], canZoom = false } = props;
+  const { label, series, unit, areMeasurements = false, marks = [], canZoom = false } = props;
+  const areWhole = !props.hasFractions;
   const { range, setRange } = useChartRange(canZoom);
   const points = pointsIn(props.points, range);
   const isPart = points !== props.points;
-  const span = spanOf(points);
-  const until = points.at(-1)?.at ?? 0;
+  const [from, until] = [points[0]?.at ?? 0, points.at(-1)?.at ?? 0];
+  const span = until - from;
+  const times = timeTicks(from, until);
   const formatTime = props.isLong ? dateOf : span < SECONDS_UP_TO_MS ? timeOf : minuteOf;
   // Counts have no stroke: an area of height 0 would draw its line over those below it.
-  const form = props.areMeasurements
+  const form = areMeasurements
     ? ({
         type: 'linear',
         fillOpacity: 0,
@@ -96,11 +99,13 @@ export function TimeChart(props: {
           dataKey="at"
           type="number"
           domain={['dataMin', 'dataMax']}
-          tickFormatter={span > MINUTES_UP_TO_MS ? dayOf : formatTime}
-          minTickGap={60}
+          ticks={times}
+          tickFormatter={span > MINUTES_UP_TO_MS ? dayOf : times.every((at) => at % 60_000 === 0) ? minuteOf : timeOf}
+          interval="equidistantPreserveStart"
+          minTickGap={8}
           {...axis(text)}
         />
-        <YAxis allowDecimals={props.hasFractions ?? false} {...valueAxis(text, unit)} />
+        <YAxis {...valueAxis({ color: text, unit, points, series, isStacked: !areMeasurements, areWhole })} />
         <Tooltip
           content={({ payload, label: at }) => (
             <ChartValues
@@ -210,8 +215,8 @@ export function AmountChart(props: {
     >
       <BarChart data={[...rows]} margin={CHART_MARGIN}>
         <CartesianGrid stroke={grid} vertical={false} />
-        <XAxis dataKey="period" minTickGap={20} {...axis(text)} />
-        <YAxis {...valueAxis(text, 'usd')} />
+        <XAxis dataKey="period" interval="equidistantPreserveStart" minTickGap={12} {...axis(text)} />
+        <YAxis {...valueAxis({ color: text, unit: 'usd', points: rows, series, isStacked: true, areWhole: false })} />
         <Tooltip
           content={({ payload, label: period }) => (
             <ChartValues title={String(period)} series={series} payload={payload} unit="usd" />
@@ -249,8 +254,4 @@ function timeOf(at: unknown): string {
 
 function minuteOf(at: unknown): string {
   return new Date(Number(at)).toLocaleTimeString(undefined, { timeStyle: 'short' });
-}
-
-function spanOf(points: readonly Point[]): number {
-  return points.length === 0 ? 0 : points.at(-1)!.at - points[0]!.at;
 }

@@ -27,14 +27,6 @@ export function formatIn(unit: Unit | undefined, value: number): string {
   return unit === 'usd' ? formatCost(value) : formatNumber(value);
 }
 
-const COMPACT = new Intl.NumberFormat(undefined, { notation: 'compact' });
-
-/** Returns a value as an axis shows it, which has no room for more. */
-export function formatTick(unit: Unit | undefined, value: number): string {
-  if (unit === 'ms' || unit === 's') return value === 0 ? '0' : formatIn(unit, value).replace(/\.0 /, ' ');
-  return unit === 'usd' ? formatCost(value).replace(/\.00$/, '') : COMPACT.format(value);
-}
-
 /** Text and lines of charts. */
 export const CHART_FRAME = {
   light: { grid: '#e1e4e8', text: '#495057' },

@@ -36,7 +36,7 @@ export function countSet(fields: Readonly<Record<string, Field>>, names: readonl
   return names.filter(isSet).length;
 }
 
-export function valueAt(values: object, path: string): unknown {
+function valueAt(values: object, path: string): unknown {
   return path.split('.').reduce<unknown>((part, name) => (part as Record<string, unknown>)[name], values);
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatCount, formatDate, formatDuration, formatRate, formatUsd, NO_VALUE } from './format.ts';
+import { formatCount, formatDate, formatDuration, formatPercent, formatRate, formatUsd, NO_VALUE } from './format.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -22,6 +22,15 @@ test.each([
 
 test('small amounts keep four decimals, others two', () => {
   expect([0, 0.69, 0.0012, 1_234.5].map(formatUsd)).toEqual(['$0.00', '$0.69', '$0.0012', '$1,234.50']);
+});
+
+test('a share has one decimal, and its sign on the same line', () => {
+  expect([0, 0.26, 12, 1_000].map(formatPercent)).toEqual([
+    '0.0\u00a0%',
+    '0.3\u00a0%',
+    '12.0\u00a0%',
+    '1,000.0\u00a0%',
+  ]);
 });
 
 test('a missing time is a dash', () => {

@@ -1,6 +1,8 @@
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 4 });
 const CENTS = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
+/** A measured share has one decimal, also where it is 0, so that those of a column stand below each other. */
+const PERCENT = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const NUMBER = new Intl.NumberFormat(undefined);
 
 /** Placeholder for a missing value. */
@@ -22,6 +24,11 @@ export function formatCost(amount: number): string {
 
 export function formatNumber(value: number): string {
   return NUMBER.format(value);
+}
+
+/** `0.3 %`, `80.0 %`: on one line. */
+export function formatPercent(percent: number): string {
+  return `${PERCENT.format(percent)}\u00a0%`;
 }
 
 /** `0.03`, `4.2`, `120`: a rate per second. */

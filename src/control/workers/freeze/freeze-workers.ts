@@ -230,14 +230,15 @@ export class WorkerFreezer {
    * woken.
    */
   async #trySleep(worker: FreezingWorker): Promise<string | null> {
-    const { pool, runtime } = this.#deps;
+    const { pool, runtime, logs, monotonic } = this.#deps;
     if (worker.sleepMethod === 'HANDLER') return `its onSleep took longer than ${SLEEP_TIMEOUT_MS / 1000} s`;
     try {
       const hindrance = await this.#findNoRoom(worker);
       if (hindrance !== null) return hindrance;
       if (!(await markAsleep(pool, worker.id))) return 'it was given work';
-
+      const startedAt = monotonic.now();
       await runSleepHook(runtime, worker, 'sleep');
+      logs.system(worker.id, `asleep after ${Math.round(monotonic.now() - startedAt)} ms: its GPU memory is free`);
       return null;
     } catch (error) {
       await markAwake(pool, worker.id);

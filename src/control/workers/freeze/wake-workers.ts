@@ -66,17 +66,19 @@ export class WorkerWaker {
 
   /** Thaws a worker, and wakes it unless its kit does that. */
   async resume(worker: FreezingWorker): Promise<void> {
-    const { pool, bus, runtime } = this.#deps;
+    const { pool, bus, runtime, logs, monotonic } = this.#deps;
     const { id, phase, asleepAt, sleepMethod } = worker;
     this.#waiting.delete(id);
     if (phase === 'FROZEN' && !(await this.#thaw(worker))) return;
     if (asleepAt === null || sleepMethod === 'HANDLER') return;
+    const startedAt = monotonic.now();
     try {
       await runSleepHook(runtime, worker, 'wake');
     } catch (error) {
       return this.giveUp(worker, because('NOT_WOKEN', messageOf(error)));
     }
     await markAwake(pool, id);
+    logs.system(id, `awake after ${Math.round(monotonic.now() - startedAt)} ms: its GPU memory is back`);
     bus.publish('worker', id);
   }
 

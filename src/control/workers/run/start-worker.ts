@@ -49,7 +49,7 @@ export async function startWorker(
 }
 
 /** Records why a worker did not start, as `startWorker` says. */
-export async function recordFailedStart(
+async function recordFailedStart(
   deps: StartDeps,
   worker: ControlledWorker,
   error: unknown,

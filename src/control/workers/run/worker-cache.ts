@@ -39,7 +39,8 @@ export class WorkerCache {
   /** Rows that somebody else has read, and no hint has named since. */
   readonly #fresh = new Map<WorkerId, ControlledWorker>();
   readonly #dirtyAt = new Map<WorkerId, number>();
-  #nextReread: Iterator<WorkerId> = [][Symbol.iterator]();
+  /** Settled workers still to be re-read, last first: ids alone, because an iterator would keep the map that a resync replaced. */
+  #toReread: WorkerId[] = [];
   #resyncedAt = Number.NEGATIVE_INFINITY;
   #resync: Resync | undefined;
   #comparison = 0;
@@ -115,12 +116,8 @@ export class WorkerCache {
   markSome(): void {
     this.markDirty(this.#unsettled);
     for (let i = 0; i < Math.min(REREAD_BATCH, this.#workers.size); i++) {
-      let next = this.#nextReread.next();
-      if (next.done) {
-        this.#nextReread = this.#workers.keys();
-        next = this.#nextReread.next();
-      }
-      if (!next.done) this.#markDirty(next.value);
+      if (this.#toReread.length === 0) this.#toReread = [...this.#workers.keys()].reverse();
+      this.#markDirty(this.#toReread.pop()!);
     }
   }
 
@@ -168,7 +165,10 @@ export class WorkerCache {
   async #readPage(resync: Resync): Promise<boolean> {
     const page = await listLiveWorkers(this.#pool, resync.lastEndpointId, RESYNC_PAGE);
     for (const { id, endpointId, phase, isSettled } of page) {
-      if (!resync.rereadIds.has(id)) resync.found.set(id, { id, endpointId, phase, isSettled, seenIn: 0 });
+      if (resync.rereadIds.has(id)) continue;
+      const known = this.#workers.get(id); // its strings, not equal ones of each row, live on
+      const ids = known ? { id: known.id, endpointId: known.endpointId } : { id, endpointId };
+      resync.found.set(ids.id, { ...ids, phase, isSettled, seenIn: 0 });
     }
     resync.lastEndpointId = page.at(-1)?.endpointId ?? '';
     return page.length < RESYNC_PAGE;

@@ -212,9 +212,10 @@ function parseRequest(piece: Buffer, at: number, webhooks: WebhookPolicy): NewRe
   return { at, input, extras, webhook, executionTimeoutMs, ttlMs: hasOwnTtl ? ttlMs : null, bytes };
 }
 
-/** The parser speaks of a request body, which here is a line. */
+/** The parser speaks of a request body, which here is a line. It quotes a few bytes of it, which the database may not store. */
 function reasonOf({ message }: Failure): string {
-  return message.replace(/^the request body /, '').replace(/^The job is not valid: /, '');
+  const reason = message.replace(/^the request body /, '').replace(/^The job is not valid: /, '');
+  return reason.replaceAll('\0', '�').toWellFormed();
 }
 
 /**

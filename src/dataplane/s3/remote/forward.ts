@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { request as httpRequest } from '../../../core/node-http.ts';
+import { request as httpRequest, refuseUpgrade } from '../../../core/node-http.ts';
 import type { Volume } from '../../../domain/volumes/volume.ts';
 import type { S3Call } from '../s3-call.ts';
 import { S3Error } from '../s3-error.ts';
@@ -36,7 +36,7 @@ export async function forward(call: S3Call, volume: Volume, servers: FileServers
   });
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve);
-    outgoing.on('error', (cause) => reject(lost(cause)));
+    refuseUpgrade(outgoing).on('error', (cause) => reject(lost(cause)));
   });
   answered.catch(() => {}); // awaited below, once the body is sent
   try {

@@ -19,6 +19,7 @@ import { S3Error } from '../s3-error.ts';
 import { isS3Path, parseS3Request } from '../s3-request.ts';
 import { S3Response } from '../s3-response.ts';
 import { runOperation } from '../s3-routes.ts';
+import { SharedFolders } from '../shared-folders.ts';
 import { TOKEN_HEADER, VOLUME_HEADER } from './forward.ts';
 
 export interface ServeFilesOptions {
@@ -47,7 +48,7 @@ const SERVER: Actor = { userId: '' as UserId, keyId: '' as KeyId, scopes: [parse
 export async function serveFiles({ root, port, token, idleMs, logger }: ServeFilesOptions): Promise<FileServer> {
   const top = await Folder.open(root);
   await sweepUploads(top, systemClock.now()).finally(() => top.close());
-  const names = new NameCache();
+  const [names, folders] = [new NameCache(), new SharedFolders()];
   const room = new Room();
   let running = 0;
   let lastMs = performance.now();
@@ -57,7 +58,7 @@ export async function serveFiles({ root, port, token, idleMs, logger }: ServeFil
       throw new S3Error('AccessDenied', 'The secret of servers is missing.');
     const volume = JSON.parse(String(req.headers[VOLUME_HEADER])) as Volume;
     const deps = {
-      ...{ names, logger, fileServers: null },
+      ...{ names, folders, logger, fileServers: null },
       storage: { openFiles: () => Folder.open(root) },
       charges: { add: (_: string, bytes: number) => Promise.resolve(room.add(volume, bytes)) },
       listVolumes: async () => [],

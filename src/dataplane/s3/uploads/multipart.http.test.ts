@@ -1,4 +1,4 @@
-import { readdir, utimes } from 'node:fs/promises';
+import { readdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   AbortMultipartUploadCommand,
@@ -111,6 +111,22 @@ test('part numbers end at 10,000, and so do the parts of a completion', async ()
   expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('MalformedXML')]);
   await abort('many', id);
 });
+
+test('an abort while an upload is completed leaves the whole file or none', async () => {
+  for (let round = 0; round < 4; round++) {
+    const Key = `raced-${round}`;
+    const id = await begin(Key);
+    const parts = [await part(Key, id, 1, Buffer.alloc(5 * MIB, 'a')), await part(Key, id, 2, 'end')];
+    const [completed] = await Promise.allSettled([complete(Key, id, parts), abort(Key, id)]);
+    const size = await stat(join(server.pathOf(Bucket), Key)).then(
+      (found) => found.size,
+      () => 0,
+    );
+    if (completed.status === 'rejected') expect(completed.reason).toMatchObject({ name: 'NoSuchUpload' });
+    expect(size).toBe(completed.status === 'fulfilled' ? 5 * MIB + 3 : 0);
+    expect(await hidden()).toEqual([]);
+  }
+}, 60_000);
 
 test('a part can be copied from a range of another file', async () => {
   await s3.send(new PutObjectCommand({ Bucket, Key: 'digits', Body: '0123456789' }));

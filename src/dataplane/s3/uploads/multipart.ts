@@ -5,7 +5,7 @@ import { parseKey } from '../object-key.ts';
 import { checkConditions, rangeOf } from '../read-object.ts';
 import { keepingAlive, sendXml, type VolumeCall } from '../s3-call.ts';
 import { S3Error } from '../s3-error.ts';
-import { headerOf } from '../s3-request.ts';
+import { headerOf, numberOf } from '../s3-request.ts';
 import { malformedXml, parseXml } from '../s3-xml.ts';
 import { encodeStrictly } from '../signature.ts';
 import { readPayload, readSmallBody } from './payload.ts';
@@ -21,7 +21,7 @@ import {
   withUpload,
 } from './uploads.ts';
 import { writeFile, writePart } from './write-file.ts';
-import { charged, isNewOnly, mtimeOf, refuseUnsupported } from './write-object.ts';
+import { charged, fileKeyOf, isNewOnly, mtimeOf } from './write-object.ts';
 
 /** All parts but the last, as S3 has it. */
 const MIN_PART_BYTES = 5 * 2 ** 20;
@@ -30,10 +30,7 @@ const PAGE = 1_000;
 
 /** CreateMultipartUpload. */
 export async function beginUpload({ deps, request, res, root, volume }: VolumeCall): Promise<void> {
-  const { text: key, isDirectory } = parseKey(request.key);
-  refuseUnsupported(request);
-  if (isDirectory)
-    throw new S3Error('InvalidArgument', 'A key that ends with a slash is a directory, which has no content.');
+  const { text: key } = fileKeyOf(request);
   const { id } = await createUpload(root, { key, startedMs: Date.now(), mtime: mtimeOf(request) });
   deps.logger.debug({ volumeId: volume.id }, 'upload in parts begun');
   sendXml(res, 200, 'InitiateMultipartUploadResult', { Bucket: volume.id, Key: key, UploadId: id });
@@ -100,7 +97,7 @@ export async function completeUpload(call: VolumeCall): Promise<void> {
   const written = await keepingAlive(res, async () => {
     const outcome = await withUpload(root, { id, key: key.text }, async (folder, { mtime }) => {
       const parts = choose(await listParts(folder), wanted);
-      return writeFile(root, key, contentOf(folder, parts), { mustBeNew, mtime });
+      return writeFile(call, key, contentOf(folder, parts), { mustBeNew, mtime });
     });
     const [partBytes, size] = [await removeUpload(root, id), Number(outcome.written.size)];
     await deps.charges.add(volume.id, Math.min(0, size - partBytes - outcome.freedBytes));
@@ -126,10 +123,8 @@ export async function abortUpload(call: VolumeCall): Promise<void> {
 export async function sendParts(call: VolumeCall): Promise<void> {
   const { request, res, root, volume } = call;
   const upload = uploadOf(call);
-  const after = Number(request.query.get('part-number-marker') ?? 0);
-  const max = Math.min(Number(request.query.get('max-parts') ?? PAGE), PAGE);
-  if (!Number.isInteger(after) || !Number.isInteger(max) || max < 0)
-    throw new S3Error('InvalidArgument', 'part-number-marker and max-parts must be numbers.');
+  const after = numberOf(request, 'part-number-marker') ?? 0;
+  const max = Math.min(numberOf(request, 'max-parts') ?? PAGE, PAGE);
   const { mtime, all } = await withUpload(root, upload, async (folder, { mtime }) => ({
     ...{ mtime, all: await listParts(folder) },
   }));
@@ -140,7 +135,7 @@ export async function sendParts(call: VolumeCall): Promise<void> {
     PartNumberMarker: after,
     NextPartNumberMarker: page.at(-1)?.number,
     MaxParts: max,
-    IsTruncated: parts.length > page.length,
+    IsTruncated: max > 0 && parts.length > page.length,
     Part: page.map(({ number, etag, size, modifiedMs }) => ({
       ...{ PartNumber: number, LastModified: new Date(modifiedMs).toISOString(), ETag: etag, Size: size },
     })),
@@ -156,14 +151,15 @@ export async function sendUploads({ request, res, root, volume }: VolumeCall): P
   const [keyMarker, idMarker] = [query.get('key-marker') ?? '', query.get('upload-id-marker') ?? ''];
   const isAfter = ({ key, id }: { key: string; id: string }) =>
     key > keyMarker || (key === keyMarker && idMarker !== '' && id > idMarker);
+  const max = Math.min(numberOf(request, 'max-uploads') ?? PAGE, PAGE);
   const uploads = (await listUploads(root)).filter((upload) => upload.key.startsWith(prefix) && isAfter(upload));
-  const page = uploads.slice(0, PAGE);
-  const isTruncated = uploads.length > page.length;
+  const page = uploads.slice(0, max);
+  const isTruncated = max > 0 && uploads.length > page.length;
   sendXml(res, 200, 'ListMultipartUploadsResult', {
     ...{ Bucket: volume.id, Prefix: prefix, KeyMarker: keyMarker, UploadIdMarker: idMarker },
     NextKeyMarker: isTruncated ? page.at(-1)!.key : undefined,
     NextUploadIdMarker: isTruncated ? page.at(-1)!.id : undefined,
-    ...{ MaxUploads: PAGE, IsTruncated: isTruncated },
+    ...{ MaxUploads: max, IsTruncated: isTruncated },
     Upload: page.map(({ id, key, startedMs }) => ({
       ...{ Key: key, UploadId: id, Initiated: new Date(startedMs).toISOString(), StorageClass: 'STANDARD' },
     })),

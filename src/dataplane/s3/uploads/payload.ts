@@ -33,6 +33,9 @@ const HASHES: Record<string, () => Checksum> = {
   'x-amz-checksum-sha256': () => hashOf('sha256'),
 };
 
+/** Headers and trailers with a checksum; others of this beginning say how they are meant. */
+const CHECKSUM = /^x-amz-checksum-(?!algorithm$|mode$|type$)/;
+
 function hashOf(name: string): Checksum {
   const hash = createHash(name);
   return { update: (bytes) => void hash.update(bytes), digest: () => hash.digest('base64') };
@@ -134,16 +137,12 @@ function createChecks(request: S3Request, mode: string | null): Checks {
       'x-amz-content-sha256 must be UNSIGNED-PAYLOAD, STREAMING-… or a SHA-256 in hex.',
     );
   const shaHash = isHashed ? createHash('sha256') : null;
-  const expected = new Map<string, string>();
-  for (const name of Object.keys(HASHES)) {
-    const value = headerOf(request, name);
-    if (value !== undefined) expected.set(name, value);
-  }
-  const trailers = (headerOf(request, 'x-amz-trailer') ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim());
-  const names = [...new Set([...expected.keys(), ...trailers.filter((name) => name in HASHES)])];
+  const trailers = (headerOf(request, 'x-amz-trailer') ?? '').toLowerCase().split(',');
+  const given = [...Object.keys(request.req.headers), ...trailers.map((name) => name.trim())];
+  const names = [...new Set(given.filter((name) => CHECKSUM.test(name)))];
+  const unknown = names.find((name) => !Object.hasOwn(HASHES, name));
+  if (unknown !== undefined) throw new S3Error('NotImplemented', `${unknown} is not supported.`);
+  const expected = new Map(names.map((name) => [name, headerOf(request, name)]));
   const sums = names.map((name) => [name, HASHES[name]!()] as const);
   const results: Record<string, string> = {};
   return {

@@ -4,18 +4,23 @@ import { newId } from '../../../core/ids.ts';
 import { codeOf, type Folder, within } from '../../../runtimes/directories/folder.ts';
 import { HIDDEN_FOLDER } from '../../../runtimes/directories/sweep-uploads.ts';
 import type { ObjectKey } from '../object-key.ts';
+import type { VolumeCall } from '../s3-call.ts';
 import { S3Error } from '../s3-error.ts';
 
-const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DSYNC } = constants;
 const ANYBODY = 0o666;
 /** So much is written before the disk is asked to keep up, so that the end of a large file need not wait for all of it. */
 const SYNC_BYTES = 16 * 2 ** 20;
+/** Up to this size a file comes in one write, which synchronizes it: one call less. */
+const SMALL_BYTES = 2 ** 16;
 
 export interface WriteOptions {
   /** Fails with `PreconditionFailed` if there is something with this key. */
   mustBeNew: boolean;
   /** In seconds since 1970; null: now. */
   mtime: number | null;
+  /** Absent: not known. */
+  bytes?: number;
 }
 
 /**
@@ -23,14 +28,16 @@ export interface WriteOptions {
  * and moved into its place; directories above are made. Whatever fails, nothing is left. `freedBytes`: of the file that it replaced.
  */
 export async function writeFile(
-  root: Folder,
+  { deps, volume, root }: Pick<VolumeCall, 'deps' | 'volume' | 'root'>,
   key: ObjectKey,
   content: AsyncIterable<Buffer>,
-  { mustBeNew, mtime }: WriteOptions,
+  { mustBeNew, mtime, bytes = Number.POSITIVE_INFINITY }: WriteOptions,
 ): Promise<{ written: BigIntStats; freedBytes: number }> {
-  return within(root, [HIDDEN_FOLDER], true, async (hidden) => {
-    return creating(hidden, `put-${newId()}`, async (file, path) => {
-      await fill(file, content, mtime);
+  const open = () => root.make(HIDDEN_FOLDER);
+  return deps.folders.use(`${volume.id}/${HIDDEN_FOLDER}`, open, async (hidden) => {
+    const isSmall = bytes <= SMALL_BYTES;
+    return creating(hidden, isSmall ? O_DSYNC : 0, async (file, path) => {
+      await fill(file, content, { mtime, isSynced: isSmall });
       const freedBytes = await within(root, key.parents, true, async (folder) => {
         const before = await folder.look(key.name).catch(() => null);
         await move(path, folder.at(key.name), mustBeNew);
@@ -43,8 +50,8 @@ export async function writeFile(
 
 /** Writes a file of the hidden folder under its final name: a part of an upload. */
 export async function writePart(folder: Folder, name: string, content: AsyncIterable<Buffer>): Promise<BigIntStats> {
-  return creating(folder, `put-${newId()}`, async (file, path) => {
-    await fill(file, content, null);
+  return creating(folder, 0, async (file, path) => {
+    await fill(file, content, { mtime: null, isSynced: false });
     await rename(path, folder.at(name));
     return file.stat({ bigint: true });
   });
@@ -53,11 +60,11 @@ export async function writePart(folder: Folder, name: string, content: AsyncIter
 /** Creates a file, which `use` moves into its place, and closes it. Removes it if that fails. */
 async function creating<T>(
   folder: Folder,
-  name: string,
+  flags: number,
   use: (file: FileHandle, path: string) => Promise<T>,
 ): Promise<T> {
-  const path = folder.at(name);
-  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, ANYBODY);
+  const path = folder.at(`put-${newId()}`);
+  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | flags, ANYBODY);
   try {
     return await use(file, path);
   } catch (error) {
@@ -68,7 +75,11 @@ async function creating<T>(
   }
 }
 
-async function fill(file: FileHandle, content: AsyncIterable<Buffer>, mtime: number | null): Promise<void> {
+async function fill(
+  file: FileHandle,
+  content: AsyncIterable<Buffer>,
+  { mtime, isSynced }: { mtime: number | null; isSynced: boolean },
+): Promise<void> {
   await file.chmod(ANYBODY); // regardless of the umask: pods run as any user
   let [size, synced] = [0, 0];
   let syncing: Promise<void> = Promise.resolve();
@@ -86,7 +97,7 @@ async function fill(file: FileHandle, content: AsyncIterable<Buffer>, mtime: num
     await syncing;
   }
   if (mtime !== null) await file.utimes(mtime, mtime);
-  await file.datasync();
+  if (!isSynced) await file.datasync();
 }
 
 async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {

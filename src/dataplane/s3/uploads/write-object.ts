@@ -11,25 +11,23 @@ import { writeFile } from './write-file.ts';
 
 /** PutObject. */
 export async function putObject(call: VolumeCall): Promise<void> {
-  const { request, res, signing, root } = call;
+  const { request, res, signing } = call;
   const key = parseKey(request.key);
-  refuseUnsupported(request);
   const payload = readPayload(request, signing);
   const etag = key.isDirectory ? await makeDirectory(call, key, payload) : await store(call, key, payload);
   res.writeHead(200, { etag, 'content-length': 0, ...payload.checksumHeaders() });
   res.end();
 
   async function makeDirectory({ root }: VolumeCall, { parents, name }: ObjectKey, { length }: Payload) {
-    if (length > 0)
-      throw new S3Error('InvalidArgument', 'A key that ends with a slash is a directory, which has no content.');
+    if (length > 0) throw noContent();
     for await (const _ of payload.bytes()); // checks what was signed
     return within(root, [...parents, name], true, async ({ handle }) => etagOf(await handle.stat({ bigint: true })));
   }
 
   async function store(call: VolumeCall, key: ObjectKey, payload: Payload) {
-    const options = { mustBeNew: isNewOnly(request), mtime: mtimeOf(request) };
+    const options = { mustBeNew: isNewOnly(request), mtime: mtimeOf(request), bytes: payload.length };
     return charged(call, payload.length, async () => {
-      const { written, freedBytes } = await writeFile(root, key, payload.bytes(), options);
+      const { written, freedBytes } = await writeFile(call, key, payload.bytes(), options);
       return { value: etagOf(written), freedBytes };
     });
   }
@@ -38,8 +36,7 @@ export async function putObject(call: VolumeCall): Promise<void> {
 /** CopyObject. A copy onto itself sets the file's time, which is what clients do it for. */
 export async function copyObject(call: VolumeCall): Promise<void> {
   const { request, res, root, volume } = call;
-  const key = parseKey(request.key);
-  refuseUnsupported(request);
+  const key = fileKeyOf(request);
   const mtime = mtimeOf(request);
   const options = { mustBeNew: isNewOnly(request), mtime };
   await withSource(call, async (source, sourceVolumeId, sourceKey) => {
@@ -59,7 +56,7 @@ export async function copyObject(call: VolumeCall): Promise<void> {
         : charged(call, size, async () => {
             const kept = mtime ?? (isReplaced ? null : Number(source.stats.mtimeMs) / 1_000);
             const content = file.createReadStream({ autoClose: false, highWaterMark: 2 ** 20 });
-            const { written, freedBytes } = await writeFile(root, key, content, { ...options, mtime: kept });
+            const { written, freedBytes } = await writeFile(call, key, content, { ...options, mtime: kept });
             return { value: written, freedBytes };
           }),
     );
@@ -108,17 +105,26 @@ async function touch(root: VolumeCall['root'], key: ObjectKey, mtime: number) {
   }
 }
 
-/** Throws `NotImplemented` for what would otherwise be left undone without a word. */
+/** Returns the key of a request that only a file can have. Throws `InvalidArgument`. */
+export function fileKeyOf(request: S3Request): ObjectKey {
+  const key = parseKey(request.key);
+  if (key.isDirectory) throw noContent();
+  return key;
+}
+
+function noContent(): S3Error {
+  return new S3Error('InvalidArgument', 'A key that ends with a slash is a directory, which has no content.');
+}
+
+/** Headers of writes that change what is written, or whether it is: none of them may be left undone without a word. */
+const UNSUPPORTED =
+  /^(?:x-amz-server-side-encryption.*|x-amz-object-lock.*|x-amz-tagging|x-amz-write-offset-bytes|x-amz-if-match-.*|content-range)$/;
+
+/** Throws `NotImplemented` for a write that is meant otherwise than it would be done. */
 export function refuseUnsupported(request: S3Request): void {
-  const names = Object.keys(request.req.headers);
-  const found = names.find(
-    (name) =>
-      name.startsWith('x-amz-server-side-encryption') ||
-      name.startsWith('x-amz-object-lock') ||
-      name === 'x-amz-tagging',
-  );
+  const found = Object.keys(request.req.headers).find((name) => UNSUPPORTED.test(name));
   if (found !== undefined)
-    throw new S3Error('NotImplemented', `${found} is not supported: files are stored as they are.`);
+    throw new S3Error('NotImplemented', `${found} is not supported: a file is stored as a whole, and as it is.`);
   if (headerOf(request, 'if-match') !== undefined)
     throw new S3Error('NotImplemented', 'If-Match is not supported for writing: use If-None-Match: *.');
 }

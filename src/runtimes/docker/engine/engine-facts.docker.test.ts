@@ -66,11 +66,11 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
     expect(bytes).toBeGreaterThan(2e8);
     const container = await containerOf(installation, spec.id);
     const { memory_stats: memory } = await container.stats({ stream: false });
-    const { total_inactive_file: old, inactive_file: cache } = (memory.stats ?? {}) as unknown as Record<
-      string,
-      number
-    >;
-    expect(bytes / (memory.usage - (old ?? cache ?? 0))).toBeCloseTo(1, 1);
+    const stats = memory.stats as unknown as Record<string, number> | undefined;
+    const cache = stats && (stats.total_inactive_file ?? stats.inactive_file ?? 0);
+    if (cache !== undefined) expect(bytes / (memory.usage - cache)).toBeCloseTo(1, 1);
+    // Podman does not say how much of its figure is page cache, for example of a program's file that was just read.
+    else expect(bytes / memory.usage).toBeLessThan(1.05);
     await runtime.stop(spec.id, 0);
   });
 

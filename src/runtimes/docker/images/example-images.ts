@@ -13,14 +13,14 @@ import { orAbsent } from '../../../engine/refusal.ts';
 import { type ImageFile, importImage } from './import-image.ts';
 import { familiarName } from './pull-image.ts';
 
-export type ExampleName = 'podyard/echo-js' | 'podyard/web-js' | 'podyard/echo-python';
+type ExampleName = 'podyard/echo-js' | 'podyard/web-js' | 'podyard/echo-python';
 
 export interface ExampleImage {
   name: ExampleName;
   tag: string;
 }
 
-export const EXAMPLE_IMAGES: readonly ExampleImage[] = [
+const EXAMPLE_IMAGES: readonly ExampleImage[] = [
   { name: 'podyard/echo-js', tag: 'dev' },
   { name: 'podyard/echo-js', tag: 'v2' },
   { name: 'podyard/web-js', tag: 'dev' },

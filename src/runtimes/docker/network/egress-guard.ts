@@ -296,7 +296,7 @@ async function isElsewhere(engine: Engine): Promise<boolean> {
   return info.OperatingSystem === 'Docker Desktop' || (info.SecurityOptions ?? []).includes('name=rootless');
 }
 
-/** True when something listens there, or nobody can know. */
+/** True when something listens there, or it cannot be known. */
 function answers({ host, port }: { host: string; port: number }): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: PROBE_MS });

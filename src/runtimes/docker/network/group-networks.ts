@@ -15,7 +15,7 @@ const LABELS = { installation: 'podyard.group.installation', id: 'podyard.group'
  */
 const SUBNETS = 512;
 /** A network has 254 addresses; the first is the gateway's, which the engine keeps although the bridge has none. */
-export const MAX_GROUP_SIZE = 252;
+const MAX_GROUP_SIZE = 252;
 const FIRST_ADDRESS = 2;
 /** The engine attaches the common network first. */
 const INTERFACE = 'eth1';
@@ -146,7 +146,7 @@ export const GROUP_BRIDGE_PREFIX = 'pyg-';
 const PREFIX = 'podyard-group-';
 
 /** Returns the name of a group's network. It does not contain the id, as containers' names do not. */
-export function groupNetworkName(installation: string, id: string): string {
+function groupNetworkName(installation: string, id: string): string {
   return `${PREFIX}${opaqueName(installation, id)}`;
 }
 

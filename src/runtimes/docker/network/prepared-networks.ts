@@ -120,7 +120,7 @@ export class PreparedNetworks {
     this.#removeSoon(id);
   }
 
-  /** Removes those that nobody uses: of processes that were killed, and of this one if they have ended. */
+  /** Removes unused ones: of processes that were killed, and of this one if they have ended. */
   async tidy(): Promise<void> {
     const before = new Set(this.#ready);
     const { holders, used } = await this.#parts.containers.listHolders();

@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, messageOf } from '../../../core/errors.ts';
-import { request as httpRequest } from '../../../core/node-http.ts';
+import { request as httpRequest, refuseUpgrade } from '../../../core/node-http.ts';
 import { isRefusal, Refusal } from '../../../engine/refusal.ts';
 import { CHANNEL_PROTOCOLS, upgradeHeaders } from '../streams/pod-channels.ts';
 import type { ApiOutage } from './api-outage.ts';
@@ -190,7 +190,7 @@ function dial(
         timeoutMs,
       );
     });
-    request.on('error', fail);
+    refuseUpgrade(request).on('error', fail);
     request.end(text);
   });
 }

@@ -147,7 +147,7 @@ async function loadKubeconfig(
 }
 
 /** Access by a kubeconfig: the given file, else kubectl's default. Rejects with a sentence when it cannot be used. */
-export async function kubeconfigAccess(file: string | null, context: string | null): Promise<ClusterAccess> {
+async function kubeconfigAccess(file: string | null, context: string | null): Promise<ClusterAccess> {
   const { config, cluster } = await loadKubeconfig(file, context);
   const server = new URL(cluster.server);
   const agents = new Agents(server.protocol === 'https:');

@@ -1,6 +1,6 @@
 /** The members used of Kubernetes objects. */
 
-export interface ObjectMeta {
+interface ObjectMeta {
   name: string;
   namespace?: string;
   uid: string;
@@ -16,7 +16,7 @@ export interface ApiObject {
   metadata: ObjectMeta;
 }
 
-export interface Condition {
+interface Condition {
   type: string;
   status: 'True' | 'False' | 'Unknown';
   reason?: string;

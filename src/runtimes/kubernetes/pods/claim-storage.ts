@@ -107,7 +107,7 @@ export class ClaimStorage implements WorkloadStorage {
   }
 }
 
-export function claimName(owner: StorageOwner): string {
+function claimName(owner: StorageOwner): string {
   return `podyard-${owner.kind}-${owner.id}`.toLowerCase();
 }
 

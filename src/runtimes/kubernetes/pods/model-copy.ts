@@ -31,7 +31,7 @@ export class ModelCopy {
     }
   }
 
-  /** Lines that are lost on the way are missed by nobody: the end of the container says how it went. */
+  /** Lost lines do no harm: the end of the container says how it went. */
   async #follow(pod: PodRecord): Promise<void> {
     const { onProgress, onBringing } = this.#options;
     try {

@@ -161,7 +161,7 @@ export function BatchProgress({ batch }: { batch: Batch }) {
   const { completed, failed } = progressOf(batch);
   const label = `${describeProgress(batch)} requests ended`;
   return (
-    <Progress.Root size="md">
+    <Progress.Root size="md" flex={1}>
       <Progress.Section value={completed} color="green" aria-label={label} />
       <Progress.Section
         value={failed}

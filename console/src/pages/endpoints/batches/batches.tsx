@@ -61,7 +61,7 @@ function BatchTable({ batches, onOpen }: { batches: readonly Batch[]; onOpen: (i
       {batches.map((batch) => (
         <Table.Tr key={batch.id}>
           <Table.Td>
-            <Anchor component="button" type="button" size="sm" onClick={() => onOpen(batch.id)}>
+            <Anchor component="button" type="button" size="sm" ta="left" onClick={() => onOpen(batch.id)}>
               <Name>{batch.name ?? batch.id}</Name>
             </Anchor>
           </Table.Td>
@@ -76,7 +76,7 @@ function BatchTable({ batches, onOpen }: { batches: readonly Batch[]; onOpen: (i
           <Table.Td miw={160}>
             <BatchProgress batch={batch} />
           </Table.Td>
-          <Table.Td className="figure">{describeProgress(batch)}</Table.Td>
+          <Table.Td className="figure nowrap">{describeProgress(batch)}</Table.Td>
           <Table.Td className="figure">
             {batch.requestFailed === 0 ? NO_VALUE : formatNumber(batch.requestFailed)}
           </Table.Td>

@@ -37,9 +37,12 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** `1 byte`, `900 bytes`, `12.3 KB`, `10 MB`. */
+const BYTE_UNITS = ['kB', 'MB', 'GB', 'TB'];
+
+/** `1 byte`, `900 bytes`, `12.3 kB`, `10 MB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`;
-  const [value, unit] = bytes < 999_950 ? [bytes / 1_000, 'KB'] : [bytes / 1_000_000, 'MB'];
-  return `${value < 100 ? Number(value.toFixed(1)) : Math.round(value)} ${unit}`;
+  const size = Math.min(BYTE_UNITS.length, Math.floor(Math.log10(bytes * 1.00005) / 3));
+  const value = bytes / 1_000 ** size;
+  return `${value < 100 ? Number(value.toFixed(1)) : Math.round(value)} ${BYTE_UNITS[size - 1]}`;
 }

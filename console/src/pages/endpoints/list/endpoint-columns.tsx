@@ -126,7 +126,7 @@ function Course(props: { text: string; values: readonly (number | null)[] | unde
       <Text size="sm" className="nowrap" {...(text === NO_VALUE ? { c: 'dimmed' } : {})}>
         {text}
       </Text>
-      {values && <Sparkline values={values} label={label} />}
+      {values ? <Sparkline values={values} label={label} /> : <span className="sparkline" />}
     </Group>
   );
 }

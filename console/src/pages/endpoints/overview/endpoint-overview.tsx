@@ -92,8 +92,14 @@ function LiveCharts({ endpoint, snapshot }: EndpointTabProps) {
         <TimeChart label="Workers by status over time" points={points} series={WORKERS} />
       </ChartPanel>
       {!isLoadBalancer && (
-        <ChartPanel title="p95 latency (ms)">
-          <TimeChart label="p95 queue time and execution time" points={points} series={LATENCY} areMeasurements />
+        <ChartPanel title="p95 latency">
+          <TimeChart
+            label="p95 queue time and execution time"
+            points={points}
+            series={LATENCY}
+            unit="ms"
+            areMeasurements
+          />
         </ChartPanel>
       )}
     </SimpleGrid>

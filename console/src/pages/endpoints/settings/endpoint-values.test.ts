@@ -5,6 +5,7 @@ import {
   type Endpoint,
   type EndpointValues,
   endpointValues,
+  firstValues,
   hasIdleTimeout,
   NEW_ENDPOINT,
   newEndpointBody,
@@ -25,6 +26,14 @@ test('a new endpoint is created with all settings and its type', () => {
     workers: { min: 0, max: 3, idleTimeout: 5 },
     scaling: { type: 'QUEUE_DELAY', queueDelay: 4 },
   });
+});
+
+test('the form begins with the only pool that is here, and with CPUs where there is none', () => {
+  const [l4, a40] = ['AMPERE_24', 'AMPERE_48'].map((pool) => ({ id: pool, name: pool, pool, total: 2, free: 0 }));
+  expect(firstValues([l4!, { ...a40!, total: 0 }])).toMatchObject({ hardware: 'gpu', gpu: { pools: ['AMPERE_24'] } });
+  expect(firstValues([l4!, a40!])).toBe(NEW_ENDPOINT);
+  expect(firstValues([]).hardware).toBe('cpu');
+  expect(firstValues(undefined)).toBe(NEW_ENDPOINT);
 });
 
 test('a CPU endpoint is created with its flavors and no pools', () => {

@@ -106,6 +106,17 @@ export function endpointValues(endpoint: Endpoint): EndpointValues {
   };
 }
 
+/**
+ * Returns the values that the form of a new endpoint begins with: the pool is chosen where there is only one, and CPUs where there
+ * is none. `capacity`: undefined where it is not known.
+ */
+export function firstValues(capacity: Schemas['GpuCapacity']['gpus'] | undefined): EndpointValues {
+  if (capacity === undefined) return NEW_ENDPOINT;
+  const pools = [...new Set(capacity.flatMap(({ pool, total }) => (pool !== null && total > 0 ? pool : [])))];
+  if (pools.length === 0) return { ...NEW_ENDPOINT, hardware: 'cpu' };
+  return pools.length === 1 ? { ...NEW_ENDPOINT, gpu: { ...NEW_ENDPOINT.gpu, pools } } : NEW_ENDPOINT;
+}
+
 /** Returns the values of a new endpoint with the settings of another one. */
 export function duplicateValues(endpoint: Endpoint, models: ModelRequest[]): EndpointValues {
   return { ...endpointValues(endpoint), models, name: `${endpoint.name}-copy` };

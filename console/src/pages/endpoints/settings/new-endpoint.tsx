@@ -1,13 +1,14 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearchParams } from 'react-router';
+import { gpuCapacityQuery } from '../../../api/catalog-queries.ts';
 import { api, unwrap } from '../../../api/client.ts';
 import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
-import { Loaded, Page } from '../../../ui/page.tsx';
+import { Loaded, Page, RowsSkeleton } from '../../../ui/page.tsx';
 import { Name } from '../../../ui/text/record-name.tsx';
 import { requestOf } from '../../models/resolve-model.ts';
 import { EndpointForm } from './endpoint-form.tsx';
-import { duplicateValues, type EndpointValues, NEW_ENDPOINT, newEndpointBody } from './endpoint-values.ts';
+import { duplicateValues, type EndpointValues, firstValues, newEndpointBody } from './endpoint-values.ts';
 
 const PARENTS = [{ to: '/endpoints', label: 'Endpoints' }];
 
@@ -17,9 +18,16 @@ export function NewEndpointPage() {
   const from = params.get('from');
   return (
     <Page title="New endpoint" parents={PARENTS}>
-      {from === null ? <NewEndpoint draftKey="new-endpoint" initial={NEW_ENDPOINT} /> : <Duplicate id={from} />}
+      {from === null ? <First /> : <Duplicate id={from} />}
     </Page>
   );
+}
+
+/** Waits for what is here: which pool is chosen depends on it. */
+function First() {
+  const { data, isPending } = useQuery(gpuCapacityQuery);
+  if (isPending) return <RowsSkeleton />;
+  return <NewEndpoint draftKey="new-endpoint" initial={firstValues(data?.gpus)} />;
 }
 
 function Duplicate({ id }: { id: string }) {

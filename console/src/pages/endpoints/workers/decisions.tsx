@@ -40,7 +40,7 @@ export function Decisions({ endpoint, snapshot }: EndpointTabProps) {
             No worker has come or left yet. Each arrival and departure is listed here with its reason.
           </EmptyNote>
         ) : (
-          <Timeline bulletSize={14} lineWidth={2}>
+          <Timeline bulletSize={14} lineWidth={2} styles={{ itemTitle: { lineHeight: 1.4 } }}>
             {decisions.map((decision) => (
               <Timeline.Item
                 key={decision.at + decision.actions.map((action) => action.workerId).join()}

@@ -1,4 +1,17 @@
-import { CREATED_AT, ENDPOINT_ID, type Examples, USER_ID } from '../shared/example-values.ts';
+import { CREATED_AT, ENDPOINT_ID, type NamedSchemas, USER_ID } from '../shared/example-values.ts';
+import {
+  BillingRecord,
+  BillingRecords,
+  NetworkVolumeBillingRecord,
+  NetworkVolumeBillingRecords,
+} from './v1-billing.ts';
+import { EndpointCreateInput, EndpointUpdateInput, V1Endpoint, V1Endpoints } from './v1-endpoints.ts';
+import { V1Error } from './v1-error.ts';
+import { PodCreateInput, PodUpdateInput } from './v1-pod-inputs.ts';
+import { V1Pod, V1Pods } from './v1-pods.ts';
+import { ContainerRegistryAuth, ContainerRegistryAuthCreateInput, ContainerRegistryAuths } from './v1-registries.ts';
+import { TemplateCreateInput, TemplateUpdateInput, V1Template, V1Templates } from './v1-templates.ts';
+import { NetworkVolumeCreateInput, NetworkVolumeUpdateInput, V1NetworkVolume, V1NetworkVolumes } from './v1-volumes.ts';
 
 const text = 'volumeInGb: the pod has a network volume instead';
 const container = {
@@ -90,30 +103,30 @@ const bill = { time: CREATED_AT, amount: 1.38, diskSpaceBilledGb: 50 };
 const usage = { ...bill, timeBilledMs: 7_200_000, gpuTypeId: 'NVIDIA GeForce RTX 4090' };
 const storage = { ...bill, highPerformanceStorageAmount: 0, highPerformanceStorageDiskSpaceBilledGb: 0 };
 
-/** One example per named schema of version 1. */
-export const V1_EXAMPLES: Examples = {
-  V1Error: { error: text, message: text, status: 400 },
-  NetworkVolume: volume,
-  NetworkVolumes: [volume],
-  NetworkVolumeCreateInput: { name: 'models', size: 100, dataCenterId: 'LOCAL-1' },
-  NetworkVolumeUpdateInput: { size: 200 },
-  Template: template,
-  Templates: [template],
-  TemplateCreateInput: { name: 'notebook', imageName: container.imageName },
-  TemplateUpdateInput: { imageName: 'ghcr.io/example/notebook:2.2.0' },
-  Pod: pod,
-  Pods: [pod],
-  PodCreateInput: { name: 'notebook', imageName: container.imageName, gpuTypeIds: [pod.gpuTypeId] },
-  PodUpdateInput: { locked: true },
-  Endpoint: endpoint,
-  Endpoints: [endpoint],
-  EndpointCreateInput: endpointInput,
-  EndpointUpdateInput: { workersMax: 5 },
-  ContainerRegistryAuth: registry,
-  ContainerRegistryAuths: [registry],
-  ContainerRegistryAuthCreateInput: { name: 'ghcr', username: 'octocat', password: 'a-token-with-read-access' },
-  BillingRecord: usage,
-  BillingRecords: [usage],
-  NetworkVolumeBillingRecord: storage,
-  NetworkVolumeBillingRecords: [storage],
-};
+/** Every schema that the description of version 1 lists under its own name, with an example. */
+export const V1_SCHEMAS: NamedSchemas = [
+  [V1Error, { error: text, message: text, status: 400 }],
+  [V1NetworkVolume, volume],
+  [V1NetworkVolumes, [volume]],
+  [NetworkVolumeCreateInput, { name: 'models', size: 100, dataCenterId: 'LOCAL-1' }],
+  [NetworkVolumeUpdateInput, { size: 200 }],
+  [V1Template, template],
+  [V1Templates, [template]],
+  [TemplateCreateInput, { name: 'notebook', imageName: container.imageName }],
+  [TemplateUpdateInput, { imageName: 'ghcr.io/example/notebook:2.2.0' }],
+  [V1Pod, pod],
+  [V1Pods, [pod]],
+  [PodCreateInput, { name: 'notebook', imageName: container.imageName, gpuTypeIds: [pod.gpuTypeId] }],
+  [PodUpdateInput, { locked: true }],
+  [V1Endpoint, endpoint],
+  [V1Endpoints, [endpoint]],
+  [EndpointCreateInput, endpointInput],
+  [EndpointUpdateInput, { workersMax: 5 }],
+  [ContainerRegistryAuth, registry],
+  [ContainerRegistryAuths, [registry]],
+  [ContainerRegistryAuthCreateInput, { name: 'ghcr', username: 'octocat', password: 'a-token-with-read-access' }],
+  [BillingRecord, usage],
+  [BillingRecords, [usage]],
+  [NetworkVolumeBillingRecord, storage],
+  [NetworkVolumeBillingRecords, [storage]],
+];

@@ -1,14 +1,5 @@
-import { TurnLimit } from '../core/flow/turn-limit.ts';
-
-/** A response as `sendBytes` uses it. */
-interface Receiver {
-  /** It is complete, or its client is gone. */
-  readonly isOver: boolean;
-  readonly unsentBytes: number;
-  /** False: wait for `taken`. */
-  write(chunk: Buffer): boolean;
-  taken(): Promise<void>;
-}
+import { type Receiver, taken } from './taken.ts';
+import { TurnLimit } from './turn-limit.ts';
 
 export interface Sent {
   start: number;
@@ -33,21 +24,22 @@ export async function sendBytes(res: Receiver, { start, length, read }: Sent): P
   const isLong = length >= CHUNK_BYTES;
   const newBuffer = () => (isLong ? spare.pop() : null) ?? Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, length));
   const buffers = [newBuffer(), newBuffer()];
-  let taken: Promise<void> | null = null;
-  for (let at = start, i = 0; at < end && !res.isOver; i += 1) {
+  const isOver = () => res.destroyed || res.writableEnded;
+  let free: Promise<void> | null = null;
+  for (let at = start, i = 0; at < end && !isOver(); i += 1) {
     const buffer = buffers[i % 2]!; // read while the client takes the other one
     const bytesRead = await read(buffer.subarray(0, Math.min(buffer.length, end - at)), at);
-    await taken;
+    await free;
     if (isLong) await turn();
     at += bytesRead;
     const isFull = !res.write(buffer.subarray(0, bytesRead));
-    taken = isFull ? res.taken() : null;
-    const mayWait = !isFull && res.unsentBytes > 0 && at < end; // nothing says when so little has left
+    free = isFull ? taken(res) : null;
+    const mayWait = !isFull && res.writableLength > 0 && at < end; // nothing says when so little has left
     if (mayWait) buffers[i % 2] = newBuffer();
   }
   if (!isLong) return;
-  await taken;
-  if (res.isOver || res.unsentBytes > 0) return;
+  await free;
+  if (isOver() || res.writableLength > 0) return;
   for (const buffer of buffers) if (spare.length < MAX_SPARE) spare.push(buffer);
 }
 

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sendBytes } from './send-bytes.ts';
@@ -5,32 +6,37 @@ import { sendBytes } from './send-bytes.ts';
 const CHUNK = 2 ** 18;
 
 /** A client that takes each piece a few turns after it was written, as a kernel whose buffers are full does. */
-class SlowClient {
+class SlowClient extends EventEmitter {
   received = '';
-  isOver = false;
-  unsentBytes = 0;
+  readonly socket = null;
+  readonly destroyed = false;
+  readonly writableEnded = false;
+  writableLength = 0;
   readonly #onWrite: () => void;
-  #taken: Promise<void> = Promise.resolve();
 
   constructor(onWrite: () => void) {
+    super();
     this.#onWrite = onWrite;
+  }
+
+  get writableNeedDrain(): boolean {
+    return this.writableLength > 0;
   }
 
   write(chunk: Buffer): boolean {
     this.#onWrite();
-    this.unsentBytes = chunk.length;
-    this.#taken = turn()
+    this.writableLength = chunk.length;
+    void turn()
       .then(() => turn())
       .then(() => {
         this.received += `${chunk[0]}${chunk.at(-1)} `;
-        this.unsentBytes = 0;
+        this.writableLength = 0;
+        this.emit('drain');
       });
     return false;
   }
 
-  taken(): Promise<void> {
-    return this.#taken;
-  }
+  destroy(): void {}
 }
 
 test('many clients get what is theirs, whichever buffers were used before, and few get a piece in one turn of the event loop', async () => {
