@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
 import { run } from '../e2e/podyard-command.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
-import { PublicHub } from '../public-hub.ts';
+import { ModelHub } from '../model-hub.ts';
 import {
   allocate,
   findPackage,
@@ -49,10 +49,10 @@ interface Product {
 describe.skipIf(!isTestable)('a server on the GPUs of this machine', () => {
   let server: ServerProcess;
   let api: Api;
-  let hub: PublicHub;
+  let hub: ModelHub;
   let env: Record<string, string>;
   beforeAll(async () => {
-    hub = await PublicHub.start();
+    hub = await ModelHub.start();
     server = await ServerProcess.start({
       runtime: 'process',
       env: {

@@ -49,7 +49,7 @@ async function writeTrial(
 }
 
 /** Ends the service of an earlier release. */
-export async function serveNewest(db: Db, id: EndpointId): Promise<void> {
+async function serveNewest(db: Db, id: EndpointId): Promise<void> {
   await db.query('update endpoints set serving_version = null where id = $1 and serving_version is not null', [id]);
 }
 

@@ -19,12 +19,12 @@ export const LeaseQuery = Type.Object({
   ),
 });
 
-export const RenewLeaseRequest = closed(
+const RenewLeaseRequest = closed(
   { seconds: Type.Integer({ ...SECONDS, description: 'From now on.' }) },
   { $id: 'RenewLeaseRequest' },
 );
 
-export const LeaseResponse = Type.Object(
+const LeaseResponse = Type.Object(
   { endsAt: dateTime({ description: 'When the endpoint is deleted, unless the lease is renewed again.' }) },
   { $id: 'EndpointLease', description: 'Podyard only: how long an endpoint is kept for its client.' },
 );

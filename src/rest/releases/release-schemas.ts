@@ -25,7 +25,7 @@ export const ReleaseResponse = Type.Object(
   { $id: 'Release' },
 );
 
-export const TrialResponse = Type.Object(
+const TrialResponse = Type.Object(
   {
     state: stringEnum([...TRIAL_STATES]),
     reason: nullableString({ description: 'What it waits for, or why it failed or was skipped: one sentence.' }),
@@ -73,7 +73,7 @@ export const ReleaseListResponse = Type.Object(
   { $id: 'ReleaseList', description: 'The releases of an endpoint, and the roll-out of the newest.' },
 );
 
-export const ReleaseImage = Type.Object(
+const ReleaseImage = Type.Object(
   {
     releaseId: Type.String(),
     version: Type.Integer(),

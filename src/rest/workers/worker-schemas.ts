@@ -16,7 +16,7 @@ const properties = {
   startedAt: nullableString({ format: 'date-time' }),
 };
 
-export const WorkerResponse = Type.Object(
+const WorkerResponse = Type.Object(
   {
     id: Type.String(),
     status: stringEnum(['RUNNING', 'IDLE', 'INITIALIZING', 'THROTTLED', 'UNHEALTHY'], {
