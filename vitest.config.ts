@@ -44,7 +44,7 @@ const slowProject = (
   name: string,
   group: keyof typeof GROUPS,
   include: string[],
-  options: { exclude?: string[]; env?: Record<string, string> } = {},
+  options: { exclude?: string[]; env?: Record<string, string>; isolate?: boolean } = {},
 ) =>
   ({
     extends: true,
@@ -106,7 +106,7 @@ export default defineConfig({
           exclude: ['**/node_modules/**', NOT_FAST],
         },
       },
-      slowProject('conformance', 'quick', ['test/conformance/**/*.test.ts']),
+      slowProject('conformance', 'quick', ['test/conformance/**/*.test.ts'], { isolate: false }),
       slowProject('main-job', 'quick', [MAIN_JOB]),
       slowProject(
         'programs',

@@ -9,7 +9,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FileReport, RunReport } from './report-tests.ts';
 
-const SLOWEST = 12;
+const SLOWEST = 25;
 
 const folder = process.argv[2]!;
 const reports = new Map<string, RunReport>();

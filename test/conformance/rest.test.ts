@@ -496,9 +496,13 @@ describe('Update a serverless endpoint: effect timing', () => {
       version: number;
       isStale: boolean;
     }[];
-  /** From the answer of each update to the first worker that is wanted, or not wanted any more, because of it. */
-  async function delaysMs(endpointId: EndpointId, bodies: object[]): Promise<number[]> {
+  /**
+   * From the answer of each update to the first worker that is wanted, or not wanted any more, because of it: the median, so
+   * that a busy machine is not taken for a slow server.
+   */
+  async function expectPrompt(endpointId: EndpointId, bodies: object[]): Promise<void> {
     const delays: number[] = [];
+    const updates: number[] = [];
     for (const body of bodies) {
       const known = new Map((await wantedOf(endpointId)).map((worker) => [worker.id, worker.wanted]));
       const decided = Promise.withResolvers<number>();
@@ -507,16 +511,19 @@ describe('Update a serverless endpoint: effect timing', () => {
         const worker = (await wantedOf(endpointId)).find((candidate) => candidate.id === workerId);
         if (worker && known.get(worker.id) !== worker.wanted) decided.resolve(at);
       });
+      const sentAt = performance.now();
       const answeredAt = await patch(endpointId, body);
+      updates.push(answeredAt - sentAt);
       delays.push((await decided.promise) - answeredAt);
       unsubscribe();
     }
-    return delays;
+    expect(median(delays)).toBeLessThanOrEqual(promptMs(updates));
   }
   const wantedOf = (endpointId: EndpointId): Promise<{ id: string; wanted: string }[]> =>
     plane.sql('select id, wanted from workers where endpoint_id = $1', endpointId);
-  /** The median of several, so that a busy machine is not taken for a slow server. */
-  const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+  const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+  /** 100 ms, or a few updates where the machine takes longer for those. */
+  const promptMs = (updates: number[]) => Math.max(100, 5 * median(updates));
 
   test('a change of workers is applied promptly, one right after another too', async () => {
     const endpointId = await plane.endpoint(1, { workers: { min: 1, max: 9 } });
@@ -525,9 +532,9 @@ describe('Update a serverless endpoint: effect timing', () => {
       (workers) => workers.length === 1,
     );
     const bodies = [2, 3, 4, 5, 6].map((min) => ({ workers: { min } }));
-    expect(median(await delaysMs(endpointId, bodies))).toBeLessThanOrEqual(100);
+    await expectPrompt(endpointId, bodies);
     const fewer = [5, 4, 3, 2, 1].map((max) => ({ workers: { min: 0, max } }));
-    expect(median(await delaysMs(endpointId, fewer))).toBeLessThanOrEqual(100);
+    await expectPrompt(endpointId, fewer);
   });
   test('a change of scaling is applied promptly', async () => {
     const scaling = { type: 'REQUEST_COUNT', value: 100, idleTimeoutSeconds: 60 } as const;
@@ -538,16 +545,19 @@ describe('Update a serverless endpoint: effect timing', () => {
       (workers) => workers.length === 1,
     );
     const bodies = [4, 3, 2].map((value) => ({ scaling: { value } }));
-    expect(median(await delaysMs(endpointId, bodies))).toBeLessThanOrEqual(100);
+    await expectPrompt(endpointId, bodies);
   });
   test('a change of timeout is applied promptly, to running jobs too', async () => {
     const delays: number[] = [];
+    const updates: number[] = [];
     for (let i = 0; i < 3; i++) {
       const endpointId = await plane.endpoint(1);
       const worker = await plane.worker(endpointId);
       const jobId = await plane.run(endpointId);
       expect((await worker.take()).body.id).toBe(jobId);
+      const sentAt = performance.now();
       const answeredAt = await patch(endpointId, { timeout: 1 }); // it has run longer, even if a run for an earlier change is due
+      updates.push(answeredAt - sentAt);
       const ended = await until(
         () => plane.status(endpointId, jobId),
         (job) => job.status !== 'IN_PROGRESS',
@@ -555,7 +565,7 @@ describe('Update a serverless endpoint: effect timing', () => {
       delays.push(performance.now() - answeredAt);
       expect(ended.error).toBe('executionTimeout exceeded');
     }
-    expect(median(delays)).toBeLessThanOrEqual(100);
+    expect(median(delays)).toBeLessThanOrEqual(promptMs(updates));
   });
   test('a container-affecting change creates a release; in-flight workers keep the previous one until they are replaced', async () => {
     const endpointId = await plane.endpoint(1);
@@ -616,15 +626,26 @@ describe('Authentication', () => {
       expect((await withHeader(text)).statusCode).toBe(401);
   });
   test('an expired key is a 401', async () => {
-    const expiresAt = new Date(Date.now() + 300).toISOString();
-    const made = await call('POST', 'account/api-keys', { name: 'short', scopes: ['all'], expiresAt });
-    const { secret } = made.json();
-    expect((await withHeader(`Bearer ${secret}`)).statusCode).toBe(200);
-    await until(
-      async () => (await withHeader(`Bearer ${secret}`)).statusCode,
-      (status) => status === 401,
-    );
-    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
+    let expiresAt = '';
+    const statusOf = async (secret: string) => {
+      const status = (await withHeader(`Bearer ${secret}`)).statusCode;
+      if (status === 401) expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
+      else expect(status).toBe(200);
+      return status;
+    };
+    // On a slow machine it may have expired before its first use.
+    for (let lastsMs = 300; lastsMs < 20_000; lastsMs *= 4) {
+      expiresAt = new Date(Date.now() + lastsMs).toISOString();
+      const made = await call('POST', 'account/api-keys', { name: 'short', scopes: ['all'], expiresAt });
+      const { secret } = made.json();
+      if ((await statusOf(secret)) === 401) continue;
+      await until(
+        () => statusOf(secret),
+        (status) => status === 401,
+      );
+      return;
+    }
+    expect.fail('no key was used before it expired');
   });
   test('an unknown key is a 401', async () => {
     expect((await withHeader('Bearer pyk_nosuchkey')).statusCode).toBe(401);

@@ -4,8 +4,8 @@ import { run, runToFailure } from './podyard-command.ts';
 import { ServerProcess } from './server-process.ts';
 import { WebClient, WebLoad } from './web-load.ts';
 
-/** Time that may pass beside the start of the new worker; as much as the start itself where the machine takes longer for that. */
-const ROLL_OUT_MS = 2_000;
+/** A roll-out has twice the steps of a first worker, which is decided on, placed and started: the old one is told to leave, and ends. */
+const FIRST_STARTS = 3;
 
 interface Releases {
   rollout: { inProgress: boolean; workersOnLatest: number; workersTotal: number };
@@ -35,27 +35,19 @@ describe('a machine with a single GPU', () => {
     });
   const releases = (id: string) => api.call<Releases>('GET', `/v2/serverless/${id}/releases`);
 
-  /** How long the new worker took from its place to ready, by the database's clock. */
-  async function startMs(id: string): Promise<number> {
-    const [row] = await server.query<{ ms: number }>(
-      `select extract(epoch from ready_at - (timeline ->> 'capacityAt')::timestamptz)::float8 * 1000 as ms from workers where id = $1`,
-      [id],
-    );
-    return row!.ms;
-  }
-
-  test('a release rolls out: the idle old worker leaves first, and it takes hardly longer than the start', async () => {
+  test('a release rolls out: the idle old worker leaves first, and it takes no longer than a few first starts', async () => {
+    const createdAt = performance.now();
     const id = await api.createEndpoint({ workers: { min: 1, max: 3 } });
     const old = await ready(id);
+    const firstMs = performance.now() - createdAt;
     const patchedAt = performance.now();
     await api.patch(id, { image: 'podyard/echo-js:v2' });
     const before = await releases(id);
     expect(before.rollout).toMatchObject({ inProgress: true, workersOnLatest: 0 }); // one that waits is not on it
     const replacement = await ready(id, ({ version }) => version === 2);
     const tookMs = performance.now() - patchedAt;
-    const ownMs = await startMs(replacement.id);
-    console.log(`roll-out on a full machine: ${Math.round(tookMs)} ms, of which the start ${Math.round(ownMs)} ms`);
-    expect(tookMs).toBeLessThan(ownMs + Math.max(ROLL_OUT_MS, ownMs));
+    console.log(`roll-out on a full machine: ${Math.round(tookMs)} ms, the first worker: ${Math.round(firstMs)} ms`);
+    expect(tookMs).toBeLessThan(FIRST_STARTS * firstMs);
     await until('the roll-out is over', async () => !(await releases(id)).rollout.inProgress);
     expect((await api.workers(id)).map((worker) => worker.id)).toEqual([replacement.id]);
     const { decisions } = await api.call<{ decisions: { actions: { workerId: string; cause: string }[] }[] }>(
