@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 const PARTS: [name: string, command: string, ...args: string[]][] = [
   ['format and lint', 'biome', 'check', '--error-on-warnings'],
   ['types', 'tsc', '--project', '.'],
+  ['types of the program alone', 'tsc', '--project', 'tsconfig.build.json', '--noEmit'],
   ['the console builds', 'node', 'console/build.ts'],
   ['the documentation builds', 'node', 'scripts/build-docs.ts'],
   ['types of the console', 'tsc', '--project', 'console'],

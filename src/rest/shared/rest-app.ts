@@ -1,3 +1,4 @@
+import type {} from '@fastify/swagger'; // which adds `hide` to a route's schema
 import type { IncomingMessage } from 'node:http';
 import type {
   FastifyBaseLogger,
