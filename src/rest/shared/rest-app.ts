@@ -1,5 +1,5 @@
-import type {} from '@fastify/swagger'; // which adds `hide` to a route's schema
 import type { IncomingMessage } from 'node:http';
+import type {} from '@fastify/swagger'; // which adds `hide` to a route's schema
 import type {
   FastifyBaseLogger,
   FastifyInstance,
