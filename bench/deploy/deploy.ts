@@ -43,6 +43,7 @@ export async function benchDeploy(args: string[]): Promise<void> {
       saves: { type: 'string', default: '30' },
       deploys: { type: 'string', default: '10' },
       builds: { type: 'string', default: '5' },
+      main: { type: 'string', default: MAIN },
     },
   });
   const home = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
@@ -56,10 +57,10 @@ export async function benchDeploy(args: string[]): Promise<void> {
   };
   try {
     if (Number(values.builds) > 0 && isInstalled('docker')) {
-      report.builds = await measureEngineBuilds(join(home, 'engine'), Number(values.builds));
+      report.builds = await measureEngineBuilds(join(home, 'engine'), Number(values.builds), values.main);
     }
     for (const language of Number(values.saves) > 0 ? LANGUAGES : []) {
-      report.saveMs[language] = await measureSaves(join(home, language), home, language, Number(values.saves));
+      report.saveMs[language] = await measureSaves(join(home, language), home, language, values);
     }
     if (Number(values.saves) > 0) Object.assign(report, await measureServer(join(home, 'javascript'), home, values));
   } finally {
@@ -74,13 +75,18 @@ const CODE = {
   python: (answer: number) => ['handler.py', `def handler(job):\n    return ${answer}\n`],
 } as const;
 
-async function measureSaves(folder: string, home: string, language: Language, saves: number): Promise<number[]> {
+async function measureSaves(
+  folder: string,
+  home: string,
+  language: Language,
+  { saves, main }: { saves: string; main: string },
+): Promise<number[]> {
   await mkdir(folder);
   const save = saverOf(folder, language);
   await save(0);
-  const dev = await startDev(folder, home);
+  const dev = await startDev(folder, home, main);
   try {
-    return await timesOf(callerOf(dev), save, saves);
+    return await timesOf(callerOf(dev), save, Number(saves));
   } finally {
     await dev.stop();
   }
@@ -112,17 +118,17 @@ async function timesOf(
 async function measureServer(
   folder: string,
   home: string,
-  { saves, deploys }: { saves: string; deploys: string },
+  { saves, deploys, main }: { saves: string; deploys: string; main: string },
 ): Promise<Pick<Report, 'unchangedMs' | 'remoteMs'>> {
   const server = await startProgram({
     command: process.execPath,
-    args: [MAIN, 'serve', '--port', '0', '--data-dir', join(home, 'data'), '--runtime', 'process', '--stop-workers'],
+    args: [main, 'serve', '--port', '0', '--data-dir', join(home, 'data'), '--runtime', 'process', '--stop-workers'],
     env: { PODYARD_ADMIN_KEY: KEY, HOME: home },
     ready: /Podyard is ready at (http:\S+)/,
   });
   try {
     const env = { ...process.env, PODYARD_URL: server.readyAt, PODYARD_API_KEY: KEY, HOME: home };
-    const deploy = () => promisify(execFile)(process.execPath, [MAIN, 'deploy', folder], { env });
+    const deploy = () => promisify(execFile)(process.execPath, [main, 'deploy', folder], { env });
     await deploy();
     const unchangedMs: number[] = [];
     for (let i = 0; i < Number(deploys); i++) {
@@ -132,7 +138,7 @@ async function measureServer(
     }
     const save = saverOf(folder, 'javascript');
     await save(0);
-    const args = [MAIN, 'dev', folder, '--remote'];
+    const args = [main, 'dev', folder, '--remote'];
     const dev = await startProgram({ command: process.execPath, args, env, ready: /\/endpoints\/(\w+)/ });
     try {
       const readyAt = `${server.readyAt}/v2/${dev.readyAt}/runsync -H 'Authorization: Bearer ${KEY}'`;
@@ -145,10 +151,10 @@ async function measureServer(
   }
 }
 
-function startDev(folder: string, home: string): Promise<Program> {
+function startDev(folder: string, home: string, main: string): Promise<Program> {
   return startProgram({
     command: process.execPath,
-    args: [MAIN, 'dev', folder, '--port', '0'],
+    args: [main, 'dev', folder, '--port', '0'],
     env: { HOME: home, XDG_CACHE_HOME: join(home, 'cache') },
     ready: /curl -X POST (\S+\/runsync -H 'Authorization: Bearer \S+')/,
   });

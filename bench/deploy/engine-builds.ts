@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { copyFile, cp, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { buildImages } from '../../src/runtimes/docker/images/example-images.ts';
 import { BareEngine } from '../coldstart/bare.ts';
@@ -11,7 +10,6 @@ import { isInstalled } from '../needs.ts';
 import { type Program, startProgram } from '../queue/program.ts';
 
 const run = promisify(execFile);
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const BARE_IMAGE = 'localhost/podyard/bench-bare:1';
 const PYTHON_BASE = 'localhost/podyard/bench-python:1';
 /** How long jobs are measured, and how long a build keeps all CPUs busy meanwhile. */
@@ -30,7 +28,7 @@ export interface EngineBuilds {
 }
 
 /** Measures builds by the container engine, beside the engine alone, in turns. */
-export async function measureEngineBuilds(home: string, rounds: number): Promise<EngineBuilds> {
+export async function measureEngineBuilds(home: string, rounds: number, main: string): Promise<EngineBuilds> {
   await mkdir(home);
   const found: EngineBuilds = {
     ...{ changedMs: [], bareChangedMs: [], firstMs: [], bareFirstMs: [], quietJobMs: [], busyJobMs: [] },
@@ -38,12 +36,12 @@ export async function measureEngineBuilds(home: string, rounds: number): Promise
   await buildImages();
   const server = await startProgram({
     command: process.execPath,
-    args: [MAIN, 'serve', '--port', '0', '--data-dir', join(home, 'data'), '--runtime', 'docker', '--stop-workers'],
+    args: [main, 'serve', '--port', '0', '--data-dir', join(home, 'data'), '--runtime', 'docker', '--stop-workers'],
     env: { PODYARD_ADMIN_KEY: KEY, HOME: home, PODYARD_RATE_LIMIT: 'off' },
     ready: /Podyard is ready at (http:\S+)/,
   });
   const bare = await BareEngine.open(BARE_IMAGE);
-  const bench = new EngineBench(home, server, bare);
+  const bench = new EngineBench(home, main, server, bare);
   try {
     for (let round = 0; round <= rounds; round++) {
       const times = [await bench.deployChange(round), await bench.buildChange(round)];
@@ -73,11 +71,13 @@ export async function measureEngineBuilds(home: string, rounds: number): Promise
 
 class EngineBench {
   readonly #home: string;
+  readonly #main: string;
   readonly #url: string;
   readonly #bare: BareEngine;
 
-  constructor(home: string, { readyAt }: Program, bare: BareEngine) {
+  constructor(home: string, main: string, { readyAt }: Program, bare: BareEngine) {
     this.#home = home;
+    this.#main = main;
     this.#url = readyAt;
     this.#bare = bare;
   }
@@ -197,7 +197,7 @@ class EngineBench {
 
   async #podyard(...args: string[]): Promise<void> {
     const env = { ...process.env, PODYARD_URL: this.#url, PODYARD_API_KEY: KEY, HOME: this.#home };
-    await run(process.execPath, [MAIN, ...args], { env });
+    await run(process.execPath, [this.#main, ...args], { env });
   }
 
   async #call<T>(method: string, path: string, body?: unknown): Promise<T> {
