@@ -39,6 +39,7 @@ export async function makeBase(engine: Engine): Promise<void> {
     os: 'linux',
     created: '2000-01-01T00:00:00Z',
     config: {},
+    history: [{ created: '2000-01-01T00:00:00Z' }], // of the layer: Podman counts them
     rootfs: { type: 'layers', diff_ids: [`sha256:${createHash('sha256').update(layer).digest('hex')}`] },
   });
   const manifest = JSON.stringify([{ Config: 'config.json', RepoTags: [BASE], Layers: ['layer.tar'] }]);

@@ -18,6 +18,9 @@ interface Fault {
   reason: RegExp;
 }
 
+/** Of several, any may be the one that fails a start. */
+const ONE_FILE = { 'model.bin': randomBytes(1_000) };
+
 const FAULTS: Record<string, Fault> = {
   gone: {
     isGone: true,
@@ -39,16 +42,18 @@ const FAULTS: Record<string, Fault> = {
       /the file 'model\.bin' of the model 'org\/changed' has changed at 127\.0\.0\.1:\d+: set the endpoint's models again/,
   },
   differs: {
+    files: ONE_FILE,
     faults: { isChanged: true },
-    reason: /the file '[a-z.]+' of the model 'org\/differs' differs from its digest \w+:\w{40}/,
+    reason: /the file 'model\.bin' of the model 'org\/differs' differs from its digest \w+:\w{40}/,
   },
   page: {
     faults: { isPage: true },
     reason: /127\.0\.0\.1:\d+ sent a web page of some size for the file 'config\.json' of the model 'org\/page'/,
   },
   removed: {
+    files: ONE_FILE,
     faults: { status: 404 },
-    reason: /127\.0\.0\.1:\d+ has no file '[a-z.]+' of the model 'org\/removed' any more/,
+    reason: /127\.0\.0\.1:\d+ has no file 'model\.bin' of the model 'org\/removed' any more/,
   },
   away: {
     faults: { status: 503 },

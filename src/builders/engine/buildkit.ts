@@ -2,6 +2,7 @@
  * A build by Docker's BuildKit. The folder goes as the body of one request, whose answer tells of the steps; secrets and
  * credentials are asked for in a session beside it. When the request's connection closes, the engine ends the build.
  */
+import { randomUUID } from 'node:crypto';
 import type { Engine } from '../../engine/engine.ts';
 import { readMessages } from './build-messages.ts';
 import type { BuildPlan } from './build-plan.ts';
@@ -10,12 +11,14 @@ import { readTrace } from './buildkit-trace.ts';
 /** Builds and names the image. Returns its id. */
 export async function buildWithBuildKit(engine: Engine, plan: BuildPlan): Promise<string> {
   const { request, session, signal } = plan;
+  // Another one for each attempt: for a moment the engine still has that of a build whose server was killed.
+  const sessionId = `${request.id}-${randomUUID()}`;
   try {
-    await session.open(request.id, signal);
+    await session.open(sessionId, signal);
     const answer = await engine.stream({
       method: 'POST',
       path: '/build',
-      query: queryOf(plan),
+      query: queryOf(plan, sessionId),
       archive: plan.archive(),
       timeoutMs: plan.limits.timeoutMs,
       signal,
@@ -35,11 +38,11 @@ export async function buildWithBuildKit(engine: Engine, plan: BuildPlan): Promis
  * The engine keeps the results of steps for everybody who asks for the same ones, and its caches (`RUN --mount=type=cache`) by
  * name alone. The name of a host, which is part of what a step is, and the names of caches keep scopes apart.
  */
-function queryOf({ request, dockerfile, labels, args }: BuildPlan): Record<string, unknown> {
+function queryOf({ request, dockerfile, labels, args }: BuildPlan, sessionId: string): Record<string, unknown> {
   const { id, image, usesCache, cacheScope, recipe } = request;
   return {
     version: '2',
-    session: id,
+    session: sessionId,
     buildid: id,
     t: image,
     dockerfile,
