@@ -119,7 +119,7 @@ test.each([
     expect(error).toMatch(new RegExp(`^The program ended after [\\d.]+ s \\(${how}\\):\\n(?:.*\\n)*about to crash$`));
     expect(await run({ name: 'Eve' })).toMatchObject({ status: 'COMPLETED', output: `${how} Eve` });
     expect(performance.now() - startedAt).toBeLessThan(10_000); // a lease is 40 s
-    expect(printed).toContain(`(${how}), and with it its job: it runs again`);
+    await until('it says so', async () => printed.includes(`(${how}), and with it its job: it runs again`));
   },
 );
 
