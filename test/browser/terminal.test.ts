@@ -19,7 +19,8 @@ describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 120_000 }, 
       name: 'box',
       image: 'podyard/echo-js:dev',
       args: JSON.stringify({ entrypoint: ['sleep', '600'] }),
-      env: { ENV: '', PS1: '$ ' },
+      // Without the settings of whoever runs the test: a shell that was killed while it read them can hold up the next one.
+      env: { ENV: '', PS1: '$ ', HOME: '/nonexistent' },
       cpu: { id: 'cpu3c', vcpuCount: 2 },
     });
     podId = pod.id;
