@@ -18,7 +18,7 @@ interface Fault {
   reason: RegExp;
 }
 
-/** Of several, any may be the one that fails a start. */
+/** A single file, because any of several may be the one that fails a start. */
 const ONE_FILE = { 'model.bin': randomBytes(1_000) };
 
 const FAULTS: Record<string, Fault> = {
