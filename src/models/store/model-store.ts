@@ -62,6 +62,7 @@ export class ModelStore {
   /** Models that a start needs until the worker sees them, with how many need each. */
   readonly #needed = new Map<string, { model: PinnedModel; count: number }>();
   #opened: Promise<void> | undefined;
+  #isOpen = false;
 
   constructor(options: ModelStoreOptions) {
     this.#options = options;
@@ -190,11 +191,15 @@ export class ModelStore {
   }
 
   #open(): Promise<void> {
-    if (FOLDERS.some((name) => !existsSync(join(this.#options.root, name)))) this.#opened = undefined; // also removed by hand
+    if (this.#isOpen && FOLDERS.some((name) => !existsSync(join(this.#options.root, name)))) {
+      this.#isOpen = false; // somebody removed it by hand
+      this.#opened = undefined;
+    }
     this.#opened ??= (async () => {
       await this.#blobs.open();
       await this.#records.open();
       await this.#views.open();
+      this.#isOpen = true;
     })().catch((error) => {
       this.#opened = undefined;
       throw error;
