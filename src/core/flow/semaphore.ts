@@ -19,6 +19,16 @@ export class Semaphore {
     };
   }
 
+  /** Does the work once there is a free slot, which it has until it ends. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const release = await this.acquire();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
   #release(): void {
     const next = this.#waiting.shift();
     if (next) next();

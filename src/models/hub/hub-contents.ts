@@ -89,8 +89,7 @@ export class HubContents {
     this.#unchecked += bytes;
     if (this.#unchecked < CHECK_BYTES) return;
     this.#unchecked = 0;
-    const release = await this.#lock.acquire();
-    await this.#makeRoom(null).finally(release);
+    await this.#lock.run(() => this.#makeRoom(null));
   }
 
   /** Ends all fetches; what has come of them stays for later ones. */

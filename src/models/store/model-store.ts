@@ -94,7 +94,7 @@ export class ModelStore {
     for (const { model } of models) this.#need(model, 1);
     try {
       const fetched = await Promise.all(models.map((wanted) => this.#bringOne(wanted, options)));
-      await this.#locked(async () => {
+      await this.#lock.run(async () => {
         const { isShown } = this.#options;
         await this.#views.make(options.workerId, models, { blobs: this.#blobs, isShown });
         await this.#records.touch(models, this.#clock.now());
@@ -112,7 +112,7 @@ export class ModelStore {
     this.#need(wanted.model, 1);
     try {
       await this.#bringOne(wanted, options);
-      await this.#locked(() => this.#records.touch([wanted], this.#clock.now()));
+      await this.#lock.run(() => this.#records.touch([wanted], this.#clock.now()));
     } finally {
       this.#need(wanted.model, -1);
     }
@@ -145,7 +145,7 @@ export class ModelStore {
   /** Forgets a worker that has ended; its models may leave from now on. Idempotent. */
   async release(workerId: WorkerId): Promise<void> {
     await this.#open();
-    if (this.#views.has(workerId)) await this.#locked(() => this.#views.remove(workerId));
+    if (this.#views.has(workerId)) await this.#lock.run(() => this.#views.remove(workerId));
   }
 
   /** Releases all workers that have ended, and makes room on a disk that others fill. */
@@ -154,7 +154,7 @@ export class ModelStore {
     const ids = this.#views.workerIds;
     const live = await listLive(ids);
     for (const id of ids) if (!live.has(id)) await this.release(id);
-    await this.#locked(() => this.#room.make());
+    await this.#lock.run(() => this.#room.make());
   }
 
   /** Those used longest ago come first. */
@@ -168,7 +168,7 @@ export class ModelStore {
 
   /** Has a stored model stay when room is needed, or leave then as others do. */
   async keep(id: string, isKept: boolean): Promise<void> {
-    await this.#locked(async () => {
+    await this.#lock.run(async () => {
       const record = this.#records.get(id);
       if (record) await this.#records.put({ ...record, isKept });
     });
@@ -183,7 +183,7 @@ export class ModelStore {
   /** Removes a model that no worker sees; false: one does. True if it is not there. */
   async remove(id: string): Promise<boolean> {
     await this.#open();
-    return this.#locked(async () => {
+    return this.#lock.run(async () => {
       if (this.#isHeld(id)) return false;
       await this.#room.drop(id);
       return true;
@@ -245,26 +245,23 @@ export class ModelStore {
     }
     const progress = beginProgress(missing);
     try {
-      await this.#locked(async () => {
+      await this.#lock.run(async () => {
         await this.#room.reserve(model, missing);
         this.#progress.set(key, progress); // counted as coming from here on
       });
       this.#options.onFetch?.();
       const slots = new Semaphore(this.#options.parallel);
-      const isOwn = await runAll(missing, signal, async (file, stillWanted) => {
-        const release = await slots.acquire();
-        try {
+      const isOwn = await runAll(missing, signal, (file, stillWanted) =>
+        slots.run(() => {
           stillWanted.throwIfAborted();
           const origin = this.#originOf(model, file, token);
-          return await this.#fetchFile({ origin, progress, canProve: model.source === 'HUB' }, file, stillWanted);
-        } finally {
-          release();
-        }
-      });
+          return this.#fetchFile({ origin, progress, canProve: model.source === 'HUB' }, file, stillWanted);
+        }),
+      );
       if (model.source === 'HUB' && (mustProve || isOwn.includes(false))) {
         await proveAccess(this.#originOf(model, files[0]!, token), files[0]!, signal);
       }
-      await this.#locked(() => this.#record(model, userId, token === null));
+      await this.#lock.run(() => this.#record(model, userId, token === null));
     } finally {
       this.#progress.delete(key);
       await this.#room.endComing(missing);
@@ -346,14 +343,5 @@ export class ModelStore {
     const count = (this.#needed.get(model.id)?.count ?? 0) + change;
     if (count > 0) this.#needed.set(model.id, { model, count });
     else this.#needed.delete(model.id);
-  }
-
-  async #locked<T>(work: () => Promise<T>): Promise<T> {
-    const release = await this.#lock.acquire();
-    try {
-      return await work();
-    } finally {
-      release();
-    }
   }
 }

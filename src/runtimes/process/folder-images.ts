@@ -143,14 +143,7 @@ export class FolderImages {
       await writeFile(join(work, 'image.json'), JSON.stringify({ command }));
       for (const { kind, path } of entries) if (kind === 'folder') await mkdir(join(work, 'files', path));
       const slots = new Semaphore(CONCURRENT_COPIES);
-      const copyOne = async (entry: Entry) => {
-        const release = await slots.acquire();
-        try {
-          return await copyEntry(folder, join(work, 'files'), entry);
-        } finally {
-          release();
-        }
-      };
+      const copyOne = (entry: Entry) => slots.run(() => copyEntry(folder, join(work, 'files'), entry));
       const contents = await Promise.all(entries.map(copyOne));
       const lines = entries.map(({ path, kind, isExecutable }, i) => [kind, isExecutable, path, contents[i]]);
       const digest = createHash('sha256')
