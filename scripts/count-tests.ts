@@ -29,10 +29,10 @@ const failed = sum(files, 'failed') + brokenSteps.length;
 const skipped = sum(files, 'skipped');
 
 for (const { file, retried } of files) {
-  for (const test of retried) console.log(`passed on the second try: ${file}: ${test}`);
+  for (const { name, error } of retried) console.log(`passed on one of two tries: ${file}: ${name}: ${error}`);
 }
 for (const { file, failures } of files) {
-  for (const test of failures) console.log(`failed: ${file}: ${test}`);
+  for (const { name, error } of failures) console.log(`failed: ${file}: ${name}: ${error}`);
 }
 for (const { name } of brokenSteps) console.log(`failed outside the tests: ${name}`);
 

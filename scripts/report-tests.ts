@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { Reporter, TestModule } from 'vitest/node';
+import type { Reporter, TestModule, TestSuite } from 'vitest/node';
 
 /** The outcome of one test file, for `scripts/count-tests.ts`. */
 export interface FileReport {
@@ -12,10 +12,19 @@ export interface FileReport {
   /** A file that failed to load, or failed outside its tests, counts as one failed test. */
   failed: number;
   skipped: number;
-  /** One line for each failed test, or failure outside the tests: its name and the first line of its error. */
-  failures: string[];
-  /** The failures of the first try, if the file passed on the second. */
-  retried: string[];
+  /** The failed tests, and the suites with failures outside their tests. */
+  failures: TestFailure[];
+  /** The failures on one of two tries whose test passed on the other. */
+  retried: TestFailure[];
+  /** The names of the tests that passed, and of the suites without failures outside their tests. */
+  passes: string[];
+}
+
+export interface TestFailure {
+  /** With the names of its suites. */
+  name: string;
+  /** The first line of its error. */
+  error: string;
 }
 
 export interface RunReport {
@@ -52,19 +61,25 @@ function fileReport(module: TestModule): FileReport {
       ...tests
         .filter((test) => ['failed', 'pending'].includes(test.result().state))
         .map((test) => failure(test.fullName, test.result().errors)),
-      ...suites
-        .filter((suite) => suite.errors().length > 0)
-        .map((suite) => failure(suite.type === 'suite' ? suite.fullName : 'the file', suite.errors())),
+      ...suites.filter((suite) => suite.errors().length > 0).map((suite) => failure(suiteName(suite), suite.errors())),
     ],
     retried: [],
+    passes: [
+      ...tests.filter((test) => test.result().state === 'passed').map((test) => test.fullName),
+      ...suites.filter((suite) => suite.errors().length === 0).map(suiteName),
+    ],
   };
 }
 
-function failure(name: string, errors: readonly { message?: string }[] = []): string {
-  return `${name}: ${errors[0]?.message?.split('\n', 1)[0] || 'it never ended'}`;
+function suiteName(suite: TestModule | TestSuite): string {
+  return suite.type === 'suite' ? suite.fullName : 'the file';
 }
 
-/** The outcome after a second try of files that failed. What failed first stays known. */
+function failure(name: string, errors: readonly { message?: string }[] = []): TestFailure {
+  return { name, error: errors[0]?.message?.split('\n', 1)[0] || 'it never ended' };
+}
+
+/** The outcome after a second try of files that failed: a test has failed if it passed on neither. */
 export function withSecondTry(first: RunReport, second: RunReport): RunReport {
   const key = ({ project, file }: FileReport) => `${project} ${file}`;
   const again = new Map(second.files.map((report) => [key(report), report]));
@@ -72,8 +87,18 @@ export function withSecondTry(first: RunReport, second: RunReport): RunReport {
     files: first.files.map((report) => {
       const other = again.get(key(report));
       if (!other) return report;
-      const seconds = report.seconds + other.seconds;
-      return { ...other, seconds, retried: other.failed === 0 ? report.failures : [] };
+      const hasFailed = ({ name }: TestFailure) =>
+        !other.passes.includes(name) || other.failures.some((one) => one.name === name);
+      const failures = report.failures.filter(hasFailed);
+      const names = new Set(failures.map(({ name }) => name));
+      return {
+        ...report,
+        seconds: report.seconds + other.seconds,
+        passed: report.passed + Math.max(0, report.failed - failures.length),
+        failed: failures.length,
+        failures,
+        retried: [...report.failures, ...other.failures].filter(({ name }) => !names.has(name)),
+      };
     }),
     errors: first.errors + second.errors,
   };

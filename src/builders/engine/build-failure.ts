@@ -18,6 +18,8 @@ const NO_NETWORK =
 /** The exit code of a killed step with BuildKit, and the last line of one with Buildah. */
 const KILLED = 137;
 const KILLED_LINE = 'container exited on killed';
+/** Words of Buildah where the kernel chose the program that starts the step, which counts towards its memory. */
+const RUNTIME_KILLED = /while running runtime: signal: killed/;
 
 /** Returns why a build failed, by the words of the engine, as a sentence for users. */
 export function buildFailure(words: string, build: FailedBuild): Failure {
@@ -37,6 +39,7 @@ export function buildFailure(words: string, build: FailedBuild): Failure {
   if (base !== null) return pullFailure(base, new Error(words), credentialsFor(base, request));
   const exitCode = /exit code: (\d+)|exit status (\d+)/.exec(words);
   if (step && exitCode) return refuse(stepText(build, step, Number(exitCode[1] ?? exitCode[2])));
+  if (step && RUNTIME_KILLED.test(words)) return refuse(stepText(build, step, KILLED));
   const missing = /"(\/[^"]*)"[^"]*not found/.exec(words)?.[1];
   if (step && missing !== undefined)
     return refuse(`Step '${step.name}' needs '${missing}', which is not in the folder.`);

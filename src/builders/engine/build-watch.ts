@@ -24,7 +24,7 @@ export function watchBuild(watched: Watched): () => Promise<void> {
   const timer = setInterval(() => {
     look = look.then(async () => {
       if (isOver) return;
-      for (const group of await finder.find()) await group.bound(watched.limits, watched.place);
+      for await (const group of finder.find()) await group.bound(watched.limits, watched.place);
       const why = await findDiskFault(watched);
       if (why !== null) watched.end(why);
     });
@@ -38,5 +38,7 @@ export function watchBuild(watched: Watched): () => Promise<void> {
 
 /** Ends the programs of steps that have outlived their build. */
 export async function killSteps(host: string): Promise<void> {
-  await Promise.all((await new StepFinder(host).find()).map((group) => group.kill()));
+  const kills: Promise<void>[] = [];
+  for await (const group of new StepFinder(host).find()) kills.push(group.kill());
+  await Promise.all(kills);
 }

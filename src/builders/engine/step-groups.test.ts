@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { StepFinder, stepHost } from './step-groups.ts';
+import { StepFinder, type StepGroup, stepHost } from './step-groups.ts';
 
 const LIMITS = { cpus: 1.5, memoryBytes: 1e9, timeoutMs: 1, maxImageBytes: 1 };
 const HOST = stepHost('installation', 'build');
@@ -19,6 +19,11 @@ function add(path: string, text: string): void {
   writeFileSync(join(root, path), text);
 }
 const read = (path: string) => readFileSync(join(root, 'sys/fs/cgroup', path), 'utf8');
+async function findGroups(finder: StepFinder): Promise<StepGroup[]> {
+  const groups: StepGroup[] = [];
+  for await (const group of finder.find()) groups.push(group);
+  return groups;
+}
 const addProcess = (pid: number, host: string, cgroup: string) => {
   add(`proc/${pid}/environ`, `PATH=/bin\0NO_PROXY=localhost,${host}\0HOME=/\0`);
   add(`proc/${pid}/cgroup`, cgroup);
@@ -28,7 +33,7 @@ test('the group of a build’s step is limited, in version 2 of control groups',
   addProcess(7, HOST, '0::/docker/buildkit/one\n');
   addProcess(8, HOST, '0::/docker/buildkit/one\n');
   for (const file of ['pids.max', 'memory.max', 'cpu.max']) add(`sys/fs/cgroup/docker/buildkit/one/${file}`, 'max');
-  const groups = await new StepFinder(HOST, root).find();
+  const groups = await findGroups(new StepFinder(HOST, root));
   expect(groups).toHaveLength(1);
   expect(await groups[0]!.bound(LIMITS, 0)).toBe(true);
   const files = ['pids.max', 'memory.max', 'cpu.max'].map((file) => read(`docker/buildkit/one/${file}`));
@@ -40,7 +45,7 @@ test('and in version 1, where each controller has its own', async () => {
   add('sys/fs/cgroup/pids/b/one/pids.max', 'max');
   add('sys/fs/cgroup/memory/b/one/memory.limit_in_bytes', '-1');
   add('sys/fs/cgroup/cpu/b/one/cpu.cfs_quota_us', '-1');
-  const [group] = await new StepFinder(HOST, root).find();
+  const [group] = await findGroups(new StepFinder(HOST, root));
   expect(await group!.bound(LIMITS, 0)).toBe(true);
   expect(read('memory/b/one/memory.limit_in_bytes')).toBe('1000000000');
   expect(read('cpu/b/one/cpu.cfs_quota_us')).toBe('150000');
@@ -57,7 +62,7 @@ test.each([
   add('sys/fs/cgroup/b/one/cpuset.cpus.effective', `${cpus}\n`);
   add('sys/fs/cgroup/b/one/cpuset.cpus', '\n');
   add('sys/fs/cgroup/cpuset/b/two/cpuset.cpus', cpus.padEnd(3));
-  for (const group of await new StepFinder(HOST, root).find()) await group.bound(LIMITS, place);
+  for (const group of await findGroups(new StepFinder(HOST, root))) await group.bound(LIMITS, place);
   expect(read('b/one/cpuset.cpus').trim()).toBe(own ?? '');
   expect(read('cpuset/b/two/cpuset.cpus').trim()).toBe(own ?? cpus);
 });
@@ -66,14 +71,14 @@ test('processes of other builds, of nobody’s build and of Podyard’s own grou
   addProcess(7, stepHost('installation', 'other'), '0::/docker/buildkit/two\n');
   addProcess(8, 'example.com', '0::/user\n');
   addProcess(9, HOST, '0::/podyard\n');
-  expect(await new StepFinder(HOST, root).find()).toEqual([]);
-  expect(await new StepFinder(stepHost('installation'), root).find()).toHaveLength(1);
+  expect(await findGroups(new StepFinder(HOST, root))).toEqual([]);
+  expect(await findGroups(new StepFinder(stepHost('installation'), root))).toHaveLength(1);
 });
 
 test('what may not be written is said, and the root of the groups is never limited', async () => {
   addProcess(7, HOST, '0::/\n');
   add('sys/fs/cgroup/pids.max', 'max');
-  const [group] = await new StepFinder(HOST, root).find();
+  const [group] = await findGroups(new StepFinder(HOST, root));
   expect(await group!.bound(LIMITS, 0)).toBe(false);
   expect(read('pids.max')).toBe('max');
 });
@@ -81,12 +86,12 @@ test('what may not be written is said, and the root of the groups is never limit
 test('a process is asked a few times, and a new one in its place again', async () => {
   const finder = new StepFinder(HOST, root);
   addProcess(7, 'example.com', '0::/user\n');
-  for (let i = 0; i < 4; i++) expect(await finder.find()).toEqual([]);
+  for (let i = 0; i < 4; i++) expect(await findGroups(finder)).toEqual([]);
   addProcess(7, HOST, '0::/docker/buildkit/one\n'); // it has replaced its program
-  expect(await finder.find()).toHaveLength(1);
-  expect(await finder.find()).toEqual([]);
+  expect(await findGroups(finder)).toHaveLength(1);
+  expect(await findGroups(finder)).toEqual([]);
   rmSync(join(root, 'proc/7'), { recursive: true });
-  expect(await finder.find()).toEqual([]);
+  expect(await findGroups(finder)).toEqual([]);
   addProcess(7, HOST, '0::/docker/buildkit/two\n');
-  expect(await finder.find()).toHaveLength(1);
+  expect(await findGroups(finder)).toHaveLength(1);
 });

@@ -50,21 +50,25 @@ export class StepFinder {
     this.#root = root;
   }
 
-  /** Returns the groups with processes that were not there before. Empty where this process may see none. */
-  async find(): Promise<StepGroup[]> {
+  /**
+   * Yields the groups with processes that were not there before, each as soon as it is seen: a step that forks without end is bounded
+   * before all that it has forked is read. None where this process may see none.
+   */
+  async *find(): AsyncGenerator<StepGroup> {
     const root = this.#root;
     const pids = (await readdir(`${root}/proc`).catch(() => [])).filter((name) => /^\d+$/.test(name));
     const own = await readFile(`${root}/proc/self/cgroup`, 'utf8').catch(() => '');
     this.#reads = new Map(pids.map((pid) => [pid, (this.#reads.get(pid) ?? 0) + 1]));
-    const groups = new Map<string, StepGroup>();
+    const seen = new Set(['', own]);
     for (const pid of pids) {
       if (this.#reads.get(pid)! > READS) continue;
       const environ = await readFile(`${root}/proc/${pid}/environ`, 'latin1').catch(() => '');
       if (!environ.includes(this.#host)) continue;
       const paths = await readFile(`${root}/proc/${pid}/cgroup`, 'utf8').catch(() => '');
-      if (paths !== '' && paths !== own) groups.set(paths, new CgroupOfStep(paths, `${root}/sys/fs/cgroup`));
+      if (seen.has(paths)) continue;
+      seen.add(paths);
+      yield new CgroupOfStep(paths, `${root}/sys/fs/cgroup`);
     }
-    return [...groups.values()];
   }
 }
 
