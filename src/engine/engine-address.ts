@@ -10,7 +10,7 @@ export type EngineAddress =
   | { host: string; port: number | null; ssh: { user: string | null } };
 
 /** PEM: the authority of the engine's certificate, and what Podyard shows the engine. */
-export interface EngineTls {
+interface EngineTls {
   ca: string;
   cert: string;
   key: string;
