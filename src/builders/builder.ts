@@ -19,8 +19,8 @@ export interface BuildRequest {
   /** Credentials for base images, by registry host. */
   registries: Readonly<Record<string, { username: string; password: string }>>;
   /**
-   * Rejects, with a sentence, unless the owner of the build may use an image. Asked for each one that the folder names, before the
-   * engine could use a copy of it that somebody else pulled or built.
+   * Rejects, with a sentence, unless the owner of the build may use an image. Called for each image that the folder names, before the
+   * engine could use a copy that another user's build or worker has pulled or built.
    */
   admitBase(image: string): Promise<void>;
   /**
