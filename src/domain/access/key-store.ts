@@ -21,7 +21,7 @@ export interface ApiKey {
   allowedNetworks: string[];
   /** It is refused until it is enabled again. */
   isDisabled: boolean;
-  /** Who made it, with which key. Null: somebody with the database, or a version before 0.2. */
+  /** The user and key that made it. Null: the operator's tools, or a version before 0.2. */
   createdBy: KeyMaker | null;
 }
 

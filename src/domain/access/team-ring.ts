@@ -30,8 +30,8 @@ interface Known {
 const NOBODY = { name: '', mayReadAll: false, teams: new Map<UserId, Membership>() };
 
 /**
- * Turns an actor into one who acts for a team. Memberships come from a cache where possible; a hint of a user or team clears it, and
- * no entry outlives `TTL_MS`.
+ * Resolves an actor to one acting for a team. Memberships come from a cache where possible; a hint about a user or team clears it, and no
+ * entry outlives `TTL_MS`.
  */
 export class TeamRing {
   readonly #deps: { pool: Db; clock: Clock };
@@ -146,7 +146,7 @@ function acting(actor: Actor, userId: UserId, actingRole: ActingRole): Actor {
   return { ...actor, userId, personId: actor.personId ?? actor.userId, actingRole };
 }
 
-/** The same for a team that does not exist: a stranger learns nothing. */
+/** The same for a team that does not exist, so that non-members learn nothing. */
 function notYours(): Failure {
   return new Failure('forbidden', 'access denied: you are in no such team');
 }

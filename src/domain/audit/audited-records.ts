@@ -21,7 +21,7 @@ export interface AuditedRecord {
 /** A member of a record is shown, or is one of `Left`: a new one does not compile until it is either. */
 type Shown<T, Left extends keyof T> = Record<Exclude<keyof T, Left>, string> & Record<string, string>;
 
-/** Members of a pod that nobody sets, and its mounts, which are shown one by one. */
+/** Members of a pod that are observed, not set, and its mounts, which are shown one by one. */
 type PodState =
   | ('id' | 'userId' | 'createdAt' | 'startedAt' | 'changedAt' | 'status' | 'statusReason' | 'actions' | 'costPerHour')
   | ('mounts' | 'cluster' | 'dataCenterId' | 'cudaVersion' | 'address' | 'publishedPorts');

@@ -3,7 +3,7 @@ import type { RefusedKey } from '../access/secret-ring.ts';
 import { authorOf, type NewEntry } from './audit-entry.ts';
 import { RefusalLog } from './refusal-log.ts';
 
-/** Entries in ten minutes: anybody can cause them, so fewer than of people's refusals, whom they must not keep out. */
+/** Entries in ten minutes. Unauthenticated requests cause them, so they have fewer than refusals of users, which they must not crowd out. */
 const MAX_OF_ALL = 50;
 
 /** Writes refused keys to the audit log: unknown ones, and those used from an address that they do not allow. */

@@ -23,7 +23,7 @@ interface Watched<Who extends Admin, Input, Result> {
   isAudited?(input: Input, result: Result): boolean;
 }
 
-/** Writes the audit entry of one operation: looks at the record before and after, or is told by the operation what it changed. */
+/** Writes the audit entry of one operation: reads the record before and after, unless the operation reports its changes. */
 export class Witness<Who extends Admin, Input extends object, Result> {
   readonly #operation: Watched<Who, Input, Result>;
   readonly #actor: Who;

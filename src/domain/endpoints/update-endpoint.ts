@@ -96,7 +96,7 @@ function readsOthers(before: Endpoint, { image, registryId, networkVolumeIds = [
   );
 }
 
-/** As `changeAtOnce`, for an endpoint that may have changed since: undefined if only the row itself can tell, as for a broken rule. */
+/** As `changeAtOnce`, for an endpoint that may have changed since: undefined if that depends on the current row, as for a broken rule. */
 function foresee(actor: Actor, known: Endpoint, update: EndpointUpdate): Endpoint | null | undefined {
   try {
     const after = changeAtOnce(actor, known, update);

@@ -48,7 +48,7 @@ export async function listTemplateRows(db: Db, userId: UserId): Promise<Template
   return result.rows;
 }
 
-/** Throws `notFound` if the user has no such template, even if somebody else's is public. */
+/** Throws `notFound` if the user has no such template, even if another user's is public. */
 export async function getTemplateRow(
   db: Db,
   userId: UserId,
