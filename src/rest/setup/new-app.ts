@@ -96,8 +96,8 @@ function compilers(
 
 /**
  * Fastify's serializers, which strip undeclared properties, compiled at first use, when their compiler is loaded: the hundreds of all
- * routes would slow down the start. `schemas` are those with an `$id`. Formats are not looked at: they tell no member of a union from
- * another, and our own answers have them.
+ * routes would slow down the start. `schemas` are those with an `$id`. Formats are not checked: they distinguish no members of a union, and
+ * our own answers have them.
  */
 function createSerializerCompiler(schemas: readonly object[]): FastifySerializerCompiler<object> {
   let compile: SerializerCompiler | undefined;

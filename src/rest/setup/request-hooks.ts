@@ -45,7 +45,7 @@ export function addRequestHooks(app: RestApp, hooks: Hooks): void {
     if (request.body !== undefined || request.routeOptions.schema?.body === undefined) done();
     else done(new Failure('badRequest', 'The request could not be processed: it has no body.'));
   });
-  // After the body, as the rules are: whoever has no such role learns what their key and their body are worth, and no more.
+  // Runs after the checks of the body, as domain rules do: a caller without the role learns only whether their key and body are valid.
   app.addHook('preHandler', ({ actor, routeOptions }, _reply, done) => {
     const { operator } = routeOptions.config;
     if (operator === undefined || !actor) done();
@@ -90,7 +90,7 @@ export async function auditRefusal(deps: RestDeps, request: FastifyRequest, erro
   await recordRefusal(deps, request.actor, { operation: 'access.refuse', what: routeOf(request), recordId, error });
 }
 
-/** Returns who acts, counted against the account's rate limit, or the caller's own if they may not act for it. */
+/** Returns the acting caller, counted against the account's rate limit, or against the caller's own if they may not act for it. */
 async function actForTeam(deps: RestDeps, caller: Actor, request: FastifyRequest, reply: FastifyReply): Promise<Actor> {
   try {
     const found = deps.keyRing.teams.actFor(caller, request.headers[TEAM_HEADER]);
