@@ -9,8 +9,8 @@ const O_PATH = 0o10000000;
 const ANYBODY = 0o777;
 
 /**
- * An open directory whose entries are reached through its descriptor, one name at a time. Whoever can write in it may rename it
- * or put a symbolic link in its place meanwhile: what was opened stays what it was, and no link is ever followed. Linux only.
+ * An open directory whose entries are reached through its descriptor, one name at a time. A process that can write in it may rename it or
+ * replace it with a symbolic link meanwhile: the open directory stays the same, and no link is ever followed. Linux only.
  */
 export class Folder {
   readonly handle: FileHandle;

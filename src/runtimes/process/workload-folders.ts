@@ -143,7 +143,7 @@ export class WorkloadFolders {
 
 const TOP_LEVEL = /^\/[^/]+$/;
 
-/** Returns the variable that tells the workload where its storage is. */
+/** Returns the variable with the path of the workload's storage. */
 export function mountEnv({ mounts }: Pick<WorkloadSpec, 'mounts'>): Record<string, string> {
   return mounts[0] === undefined ? {} : { RUNPOD_VOLUME_PATH: mounts[0].source };
 }

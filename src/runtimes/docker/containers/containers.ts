@@ -53,8 +53,8 @@ const REMOVE_TIMEOUT_MS = 60_000;
 const SIZE_TIMEOUT_MS = 600_000;
 
 /**
- * The engine's containers of one installation, by workload id. The engine's DNS tells every container the names of its
- * neighbors, so a name does not contain the id (docs/decisions/0033-unknown-neighbors.md).
+ * The engine's containers of one installation, by workload id. The engine's DNS gives every container the names of its neighbors, so a name
+ * does not contain the id (docs/decisions/0033-unknown-neighbors.md).
  */
 export class Containers {
   readonly #engine: Engine;

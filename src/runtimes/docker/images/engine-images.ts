@@ -134,7 +134,7 @@ export class EngineImages {
     try {
       await this.#checkAccess(image, options.auth);
     } catch (error) {
-      // A registry that is away does not stop those who had access; others wait for it.
+      // An unreachable registry does not stop users who had access; others wait for it.
       const isAway = error instanceof Failure && error.kind === 'unavailable';
       if (!isAway || !hadAccess) throw error;
     }
@@ -225,8 +225,8 @@ export class EngineImages {
   }
 
   /**
-   * True for a name that a registry can give to another image. A short name that was not pulled here may be one that the
-   * operator gave: some engines say of their own images, too, that Docker Hub has them, where it may be a stranger's.
+   * True for a name that a registry can give to another image. A short name that was not pulled here may be one that the operator gave:
+   * some engines say of their own images, too, that Docker Hub has them, where the name may be another publisher's.
    */
   #mayHaveMoved(image: string, present: PresentImage, { pinned }: PrepareOptions): boolean {
     if (isBuildImage(image) || digestIn(image) !== null || exampleOf(image)) return false;
@@ -238,7 +238,7 @@ export class EngineImages {
     return pinned === undefined || identityOf(image, present, this.#mirrors, pinned).digest === pinned.digest;
   }
 
-  /** A tag that nobody pulled with credentials was made by the operator, even if the image has private names too. */
+  /** A tag that was never pulled with credentials was made by the operator, even if the image has private names too. */
   #isPrivate(image: string, { Id, RepoTags }: PresentImage): boolean {
     const name = familiarName(image);
     if (this.#private.has(name)) return true;
@@ -284,7 +284,7 @@ function variablesIn({ Config }: PresentImage): ReadonlySet<string> {
 }
 
 /**
- * True for an image that a build made and that was found by its id, or a part of it: its name alone tells whose it is, so others
+ * True for an image that a build made and that was found by its id, or a part of it: only its name identifies the owner, so other users
  * must not find it. The operator may have given it another name.
  */
 function isBuiltUnderOtherName(image: string, { RepoTags, Config }: PresentImage): boolean {

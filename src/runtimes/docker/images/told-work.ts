@@ -6,7 +6,7 @@ interface Work<T> {
   last?: string;
 }
 
-/** Merges concurrent calls with the same key into one piece of work, and tells each of them how it goes. */
+/** Merges concurrent calls with the same key into one piece of work, and reports its progress to each of them. */
 export class ToldWork<T = void> {
   readonly #work = new Map<string, Work<T>>();
 

@@ -170,7 +170,7 @@ export class ClusterView {
     };
   }
 
-  /** Deletes the pod and waits until it is gone. On a lost node nobody confirms the end, so it is deleted by force. */
+  /** Deletes the pod and waits until it is gone. On a lost node its end is never confirmed, so it is deleted by force. */
   async remove(pod: PodRecord, graceSeconds: number): Promise<void> {
     const now = this.pods.get(pod.key) ?? pod;
     // Without an image nothing has run, and an old kubelet would keep pulling for a minute before it lets go.
