@@ -92,7 +92,7 @@ export class WireRequest extends WireEvents implements CallRequest, BodySink {
     }
   }
 
-  /** Drops what has arrived of a body that nobody reads, so that the connection can go on. */
+  /** Drops the unread body received so far, so that the connection can continue. */
   drop(): void {
     if (!this.#isFlowing) this.resume();
   }
