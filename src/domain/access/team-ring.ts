@@ -27,7 +27,7 @@ interface Known {
   readonly untilMs: number;
 }
 
-const NOBODY = { name: '', mayReadAll: false, teams: new Map<UserId, Membership>() };
+const NO_ACCOUNT = { name: '', mayReadAll: false, teams: new Map<UserId, Membership>() };
 
 /**
  * Resolves an actor to one acting for a team. Memberships come from a cache where possible; a hint about a user or team clears it, and no
@@ -104,7 +104,7 @@ export class TeamRing {
     const found = await readTeams(this.#deps.pool, userId).catch((cause) => {
       throw databaseFailure(cause) ?? cause;
     });
-    const known = { ...(found ?? NOBODY), untilMs: this.#deps.clock.now() + TTL_MS };
+    const known = { ...(found ?? NO_ACCOUNT), untilMs: this.#deps.clock.now() + TTL_MS };
     if (generation === this.#generation) this.#known.set(userId, known);
     return known;
   }

@@ -48,6 +48,6 @@ export function decideNotices(
 }
 
 /** True if the end of the event is reported. */
-export function tellsEnd({ event }: Pick<OpenNotice, 'event'>): boolean {
+export function reportsEnd({ event }: Pick<OpenNotice, 'event'>): boolean {
   return !WITHOUT_END.includes(event);
 }

@@ -4,7 +4,7 @@
  */
 import type { UserId } from '../../core/ids.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
-import { type NoticeDecision, type OpenNotice, tellsEnd } from './decide-notices.ts';
+import { type NoticeDecision, type OpenNotice, reportsEnd } from './decide-notices.ts';
 import type { Destination, DestinationId, DestinationKind, NoticeItem } from './notice.ts';
 
 /** Messages to a destination in an hour. What comes after is one summary, when the hour is over. */
@@ -50,7 +50,7 @@ export async function recordDecision(
         notice.event,
         notice.subject,
       ]);
-      if (deleted.rowCount === 1 && tellsEnd(notice)) ended.push({ ...notice.item, phase: 'ENDED' });
+      if (deleted.rowCount === 1 && reportsEnd(notice)) ended.push({ ...notice.item, phase: 'ENDED' });
     }
     await markAbsent(db, id, absent, true);
     await markAbsent(db, id, returned, false);

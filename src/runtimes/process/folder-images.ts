@@ -1,7 +1,8 @@
 /**
- * Copies of the folders of images, by content: a release keeps its image as it was when the release was made, even if the folder is edited
- * (docs/decisions/0103-identity-of-images.md). Of each digest there is   <root>/<hexadecimal digest>/files/      the folder's files  
- * <root>/<hexadecimal digest>/image.json  the command
+ * Copies of the folders of images, by content: a release keeps its image as it was when the release was made, even if the folder is
+ * edited (docs/decisions/0103-identity-of-images.md). A digest has
+ *   <root>/<hexadecimal digest>/files/      the folder's files
+ *   <root>/<hexadecimal digest>/image.json  the command
  */
 import { createHash } from 'node:crypto';
 import { constants, createReadStream, existsSync, readFileSync } from 'node:fs';

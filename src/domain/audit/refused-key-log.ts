@@ -7,7 +7,7 @@ import { RefusalLog } from './refusal-log.ts';
 const MAX_OF_ALL = 50;
 
 /** Writes refused keys to the audit log: unknown ones, and those used from an address that they do not allow. */
-export class StrangerLog {
+export class RefusedKeyLog {
   readonly #log: RefusalLog;
 
   constructor(db: Db) {
@@ -16,9 +16,9 @@ export class StrangerLog {
 
   /** Never throws: the request is refused all the same. */
   add({ actor, address, reason }: RefusedKey): void {
-    const nobody = { actorKind: 'unknown', actorId: null, keyId: null, sessionId: null, interface: 'api' } as const;
+    const unknown = { actorKind: 'unknown', actorId: null, keyId: null, sessionId: null, interface: 'api' } as const;
     const entry: NewEntry = {
-      ...(actor === null ? nobody : authorOf(actor)),
+      ...(actor === null ? unknown : authorOf(actor)),
       ...{ address, reason, operation: 'access.refuse', recordId: actor?.keyId ?? null, recordName: null },
       ...{ ownerId: actor?.userId ?? null, requestId: null, repeats: 1, changes: null },
       outcome: 'refused',

@@ -7,7 +7,7 @@ interface Work<T> {
 }
 
 /** Merges concurrent calls with the same key into one piece of work, and reports its progress to each of them. */
-export class ToldWork<T = void> {
+export class SharedWork<T = void> {
   readonly #work = new Map<string, Work<T>>();
 
   /** A call that joins work in progress hears the last line first. */
@@ -30,12 +30,12 @@ export class ToldWork<T = void> {
   }
 
   #begin(key: string, begin: (onProgress: OnProgress) => Promise<T>): Work<T> {
-    const told: Pick<Work<T>, 'listeners' | 'last'> = { listeners: new Set() };
+    const shared: Pick<Work<T>, 'listeners' | 'last'> = { listeners: new Set() };
     const result = begin((line) => {
-      told.last = line;
-      for (const listener of told.listeners) listener(line);
+      shared.last = line;
+      for (const listener of shared.listeners) listener(line);
     }).finally(() => this.#work.delete(key));
-    const work = Object.assign(told, { result });
+    const work = Object.assign(shared, { result });
     this.#work.set(key, work);
     return work;
   }
