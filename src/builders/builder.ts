@@ -28,7 +28,7 @@ export interface BuildRequest {
    * about a pull.
    */
   prepareBase(image: string, onProgress: (line: string) => void): Promise<void>;
-  /** False: every step runs anew. */
+  /** False: every step runs again. */
   usesCache: boolean;
   /** Builds of different scopes, as of two users, share no result of a step. Letters and digits. */
   cacheScope: string;

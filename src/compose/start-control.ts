@@ -117,8 +117,8 @@ export function startControl(
 }
 
 /**
- * Creates the loops anew for each term: they write over connections of their own, which carry the term's epoch and are
- * closed with it (docs/decisions/0031-fencing.md).
+ * Creates new loops for each term: they write over connections of their own, which carry the term's epoch and are closed with it
+ * (docs/decisions/0031-fencing.md).
  */
 function createTerm(
   config: Config,

@@ -41,7 +41,7 @@ export class BuildSession {
     this.#given = given;
   }
 
-  /** The secrets that steps asked for in vain. */
+  /** Secrets that steps asked for and that were not given. */
   get missedSecrets(): string[] {
     return [...this.#missed];
   }

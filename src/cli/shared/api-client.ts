@@ -113,7 +113,7 @@ export class ApiClient {
     }
   }
 
-  /** `body` is sent as JSON, `raw` as it is. `onSent` hears of the bytes of a Blob as they leave. */
+  /** `body` is sent as JSON, `raw` as it is. `onSent` is called with the bytes of a Blob as they are sent. */
   async send(
     method: string,
     path: string,

@@ -66,7 +66,7 @@ function tooMany(values: number): string {
   return `it has more than ${values} members and items`;
 }
 
-/** So many bytes of a string are looked at before its end is searched: a search for each quote would take long for many. */
+/** Bytes of a string that are checked before its end is searched: a search for each quote would be slow for many short strings. */
 const LOOKED_AT = 48;
 
 /** Position of the closing quote, or of the end of a text that has none. */

@@ -37,7 +37,7 @@ const noReader: TransportReader = { onBytes() {}, onEnd() {}, onDrain() {}, onCl
 
 /** A TCP or TLS connection. Plain TCP reads share one buffer. */
 export class SocketTransport implements Transport, BulkReader {
-  /** Called for each write through a stream for want of `streamBinding`. */
+  /** Called for each write through a stream, when `streamBinding` is missing. */
   static onFallback: () => void = () => {};
   reader: TransportReader = noReader;
   readonly socket: Socket;

@@ -28,7 +28,7 @@ export class WireEvents {
     return this;
   }
 
-  /** Calls the listeners of an event that happens once, or that each listener hears once. */
+  /** Calls the listeners of a one-time event, each at most once. */
   protected emitOnce(event: string): void {
     for (let at = this.#events.indexOf(event); at >= 0; at = this.#events.indexOf(event)) {
       const listener = this.#listeners[at]!;

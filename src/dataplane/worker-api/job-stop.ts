@@ -77,7 +77,7 @@ export async function checkStopOrders(call: WorkerCall, named: readonly string[]
   if (result.rows.some(({ isObeyed }) => isObeyed)) await onObeyed(call);
 }
 
-/** The worker has let go of these jobs: it reported the end of one, or asks for work and says that it has none. */
+/** The worker has stopped these jobs: it reported the end of one, or asks for work and says that it has none. */
 export async function markObeyed(call: WorkerCall, jobIds: readonly string[] | 'all'): Promise<void> {
   const { plane, worker } = call;
   const result = await plane.pool.query({

@@ -98,7 +98,7 @@ export class TeamRing {
     return known !== undefined && known.untilMs > this.#deps.clock.now() ? known : undefined;
   }
 
-  /** Reads of before a hint are used once and not kept. */
+  /** A read that began before a hint is used once and not cached. */
   async #read(userId: UserId): Promise<Known> {
     const generation = this.#generation;
     const found = await readTeams(this.#deps.pool, userId).catch((cause) => {

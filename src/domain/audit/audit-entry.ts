@@ -47,7 +47,7 @@ export function authorOf(actor: Admin): Author {
   if (actor === null) return { ...nowhere, actorKind: 'operator', actorId: null, interface: 'tools' };
   const actorId = actor.personId ?? actor.userId;
   const kind = kindOf(actor);
-  // Of a sign-in: its user is known only once it ends.
+  // A sign-in's user is known only once it ends.
   if (kind === 'system') return { ...nowhere, interface: 'control', ...actor.origin, actorKind: kind, actorId: null };
   return {
     actorKind: kind,

@@ -14,7 +14,7 @@ export class RefusedKeyLog {
     this.#log = new RefusalLog(db, MAX_OF_ALL);
   }
 
-  /** Never throws: the request is refused all the same. */
+  /** Never throws: a failed write does not change the response. */
   add({ actor, address, reason }: RefusedKey): void {
     const unknown = { actorKind: 'unknown', actorId: null, keyId: null, sessionId: null, interface: 'api' } as const;
     const entry: NewEntry = {

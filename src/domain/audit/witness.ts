@@ -47,7 +47,7 @@ export class Witness<Who extends Admin, Input extends object, Result> {
     this.#seen = seen;
   };
 
-  /** Begins anew when the transaction does. */
+  /** Called again when the transaction is retried. */
   async lookBefore(db: Db): Promise<void> {
     this.#seen = null;
     const { seesItsChange, locksOthersFirst } = this.#operation;

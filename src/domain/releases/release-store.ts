@@ -123,7 +123,7 @@ export interface StoredRelease {
   version: number;
 }
 
-/** Selects a spec as it is written today: one of before knows no models. */
+/** Selects a spec in today's form: older ones have no models. */
 export const SPEC = (row: string) => `jsonb_build_object('models', '[]'::jsonb) || ${row}.spec as spec`;
 
 /** Throws `notFound` unless it is a release of the user's endpoint. */

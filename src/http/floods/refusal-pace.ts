@@ -155,7 +155,7 @@ export class ConnectionPace {
   #network: string | undefined;
   #isNew = true;
   #wasRefused = false;
-  /** The next request was counted when it was let go on. */
+  /** The next request has already been counted. */
   #isPaid = false;
   #waitsFor: string | undefined;
 

@@ -17,7 +17,7 @@ export interface FileOrigin {
   reach: Reach | null;
 }
 
-/** Less than so many bytes in so much waiting for the origin is too slow. */
+/** A fetch is too slow if it gets fewer than `bytes` in `ms` of waiting for the origin. */
 export interface SlowRule {
   bytes: number;
   ms: number;

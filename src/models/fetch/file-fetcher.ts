@@ -61,7 +61,7 @@ export class FileFetcher {
     this.#options = options;
   }
 
-  /** As `fetchFile`; `onSize` is called a few times a second. Rejects with the reason of `signal` once the fetch has let go of the file. */
+  /** As `fetchFile`; `onSize` is called a few times a second. Rejects with the reason of `signal` once the fetch has closed the file. */
   async fetch(
     { url, reach, ...origin }: FileOrigin,
     file: PinnedFile,

@@ -19,7 +19,7 @@ export interface HubContentsOptions {
   budgetBytes: number;
   bytesPerSecond: number | null;
   counters?: { fetchedBytes: (bytes: number) => void; evicted: () => void };
-  /** How long a fetch goes on that no client waits for. */
+  /** How long a fetch without a waiting client continues. */
   lingerMs?: number;
   retryMs?: number;
   maxAnswers?: number;

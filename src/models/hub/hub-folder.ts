@@ -86,7 +86,7 @@ export class HubFolder {
     await rename(partial, this.blobOf(file));
   }
 
-  /** Returns null for what is not here, or was changed by hand. */
+  /** Returns null for a missing content, or one that was changed by hand. */
   async openStored(file: PinnedFile, userId: UserId): Promise<HubContent | null> {
     const path = this.blobOf(file);
     if (!this.#isIntact(file)) {

@@ -192,7 +192,7 @@ export class ModelStore {
 
   #open(): Promise<void> {
     if (this.#isOpen && FOLDERS.some((name) => !existsSync(join(this.#options.root, name)))) {
-      this.#isOpen = false; // somebody removed it by hand
+      this.#isOpen = false; // the folder was removed by hand
       this.#opened = undefined;
     }
     this.#opened ??= (async () => {
@@ -298,7 +298,7 @@ export class ModelStore {
         await this.#downloads.run(file.digest, signal, fetch);
       } catch (error) {
         if (isOwn || signal.aborted) throw error;
-        continue; // somebody else's fetch failed, perhaps for want of a right that this user has
+        continue; // another user's fetch failed, perhaps for lack of a right that this user has
       }
       progress.sizes.set(file.digest, file.size);
       if (isOwn || canProve) return isOwn;

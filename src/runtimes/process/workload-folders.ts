@@ -129,7 +129,7 @@ export class WorkloadFolders {
     return statSync(join(this.pathOf(id), file), { throwIfNoEntry: false })?.mtime ?? null;
   }
 
-  /** Returns '' when there is no such file. A workload is not over because the file could not be opened for want of descriptors. */
+  /** Returns '' when there is no such file. A workload is not over because the file could not be opened for lack of descriptors. */
   #read(id: string, file: string): string {
     const path = join(this.pathOf(id), file);
     try {

@@ -140,7 +140,7 @@ export class Containers {
     return found;
   }
 
-  /** Returns the bytes that the container has written to its own layer. The engine counts them anew each time. */
+  /** Returns the bytes that the container has written to its own layer. The engine recounts them each time. */
   async sizeOf(container: string): Promise<number> {
     const path = `/containers/${container}/json`;
     const request = { method: 'GET', path, query: { size: 1 }, timeoutMs: SIZE_TIMEOUT_MS } as const;

@@ -10,12 +10,12 @@ interface Work<T> {
 export class SharedWork<T = void> {
   readonly #work = new Map<string, Work<T>>();
 
-  /** A call that joins work in progress hears the last line first. */
+  /** A call that joins running work gets its last line first. */
   run(key: string, onProgress: OnProgress | undefined, begin: (onProgress: OnProgress) => Promise<T>): Promise<T> {
     return join(this.#work.get(key) ?? this.#begin(key, begin), onProgress);
   }
 
-  /** Begins when the work of others with that key has ended, however that was, and hears how it goes. `hasWaited`: there was some. */
+  /** Begins when running work with that key has ended, failed or not, and reports the progress of both. `hasWaited`: there was some. */
   async runAfter(
     key: string,
     onProgress: OnProgress | undefined,
