@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { messageOf } from '../api/api-error.ts';
 import { canUsePasskeys, signInWithPasskey, signInWithPassword } from '../api/local-account.ts';
 
-/** Signs in with a password or a passkey: shown once somebody has one. */
+/** Signs in with a password or a passkey: shown once the server has such a user. */
 export function LocalSignIn({ hasPasskeys }: { hasPasskeys: boolean }) {
   const [login, setLogin] = useState('');
   const [password, setPassword] = useState('');

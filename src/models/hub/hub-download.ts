@@ -42,7 +42,7 @@ export class HubDownload {
     return this.#file.digest;
   }
 
-  /** True once nobody has read it for too long: it is of no use any more. */
+  /** True once it has had no reader for too long. */
   get isStopping(): boolean {
     return this.#controller.signal.aborted;
   }

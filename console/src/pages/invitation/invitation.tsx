@@ -9,7 +9,7 @@ import { ErrorAlert } from '../../ui/error-alert.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { AddPasskey } from '../keys/add-passkey.tsx';
 
-/** Where a link of an admin leads: whoever opens it sets their password, and may add a passkey. */
+/** The page of an invitation's link: the invited user sets their password, and may add a passkey. */
 export function InvitationPage() {
   const { secret = '' } = useParams();
   const navigate = useNavigate();
@@ -42,7 +42,7 @@ function SetPassword({ secret, invited, onDone }: { secret: string; invited: Inv
     meta: { isShownInPlace: true },
     mutationFn: () => acceptInvitation(secret, password),
     onSuccess: () => {
-      queries.clear(); // of whoever was signed in before
+      queries.clear(); // of the user signed in before
       history.replaceState(history.state, '', '#/'); // the link is used, and need not stay in the history
       onDone();
     },

@@ -133,7 +133,7 @@ interface DecisionProps {
   onDeny: () => void;
 }
 
-/** Says who asks and what it would get. */
+/** Shows the requesting program and the rights it would get. */
 function Decision({ host, place, error, isPending, onApprove, onDeny }: DecisionProps) {
   const [days, setDays] = useState('90');
   const { name } = useQuery(accountQuery).data ?? { name: '…' };
