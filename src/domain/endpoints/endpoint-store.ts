@@ -14,7 +14,7 @@ import {
   selectList,
   updatedRow,
 } from '../../db/columns.ts';
-import { type Db, isValueFault } from '../../db/pool.ts';
+import { type Db, foundRow, isValueFault, type RowLock } from '../../db/pool.ts';
 import type { WritingStatement } from '../audit/insert-entry.ts';
 import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -100,19 +100,15 @@ export async function listEndpointIds(db: Db, userId: UserId): Promise<EndpointI
 }
 
 /** Throws `notFound` if the user has no such endpoint. `for update` locks it against changes until the commit. */
-export async function getEndpointRow(
-  db: Db,
-  userId: UserId,
-  id: EndpointId,
-  lock: '' | 'for update' = '',
-): Promise<Endpoint> {
-  const result = await db.query<Endpoint>({
-    name: lock === '' ? 'endpoint-get' : 'endpoint-lock',
-    text: `select ${SELECTED} from endpoints where id = $1 and user_id = $2 ${lock}`,
-    values: [id, userId],
-  });
-  if (!result.rows[0]) throw notFound('Endpoint');
-  return result.rows[0];
+export async function getEndpointRow(db: Db, userId: UserId, id: EndpointId, lock: RowLock = ''): Promise<Endpoint> {
+  return foundRow(
+    await db.query<Endpoint>({
+      name: lock === '' ? 'endpoint-get' : 'endpoint-lock',
+      text: `select ${SELECTED} from endpoints where id = $1 and user_id = $2 ${lock}`,
+      values: [id, userId],
+    }),
+    'Endpoint',
+  );
 }
 
 /** Returns the endpoint with `createdAt`, which the database sets. */

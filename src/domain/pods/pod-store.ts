@@ -1,4 +1,3 @@
-import { notFound } from '../../core/errors.ts';
 import type { ClusterId, PodId, UserId } from '../../core/ids.ts';
 import {
   assignments,
@@ -10,7 +9,7 @@ import {
   selectList,
   updatedRow,
 } from '../../db/columns.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, foundRow, type RowLock } from '../../db/pool.ts';
 import { podUsdPerHour } from '../billing/price-list.ts';
 import type { ClusterPhase } from '../clusters/cluster.ts';
 import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
@@ -183,14 +182,17 @@ export async function insertClusterPodRows(
 }
 
 /** Throws `notFound` if the user has no such pod, or terminated it. `for update` locks it against changes until the commit. */
-export async function getPodRow(db: Db, userId: UserId, id: PodId, lock: '' | 'for update' = ''): Promise<Pod> {
-  const result = await db.query<PodRow>({
-    name: lock === '' ? 'pod-get' : 'pod-lock',
-    text: `select ${SELECTED} from pods where id = $1 and user_id = $2 and wanted <> 'TERMINATE' ${lock}`,
-    values: [id, userId],
-  });
-  if (!result.rows[0]) throw notFound('Pod');
-  return toPod(result.rows[0]);
+export async function getPodRow(db: Db, userId: UserId, id: PodId, lock: RowLock = ''): Promise<Pod> {
+  return toPod(
+    foundRow(
+      await db.query<PodRow>({
+        name: lock === '' ? 'pod-get' : 'pod-lock',
+        text: `select ${SELECTED} from pods where id = $1 and user_id = $2 and wanted <> 'TERMINATE' ${lock}`,
+        values: [id, userId],
+      }),
+      'Pod',
+    ),
+  );
 }
 
 /** `pool`: the GPU pool it was placed on. Returns the pod with `createdAt`, which the database sets. */

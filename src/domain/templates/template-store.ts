@@ -11,7 +11,7 @@ import {
   selectList,
   updatedRow,
 } from '../../db/columns.ts';
-import { type Db, isUniqueViolation } from '../../db/pool.ts';
+import { type Db, foundRow, isUniqueViolation, type RowLock } from '../../db/pool.ts';
 import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import { builtInTemplates, findBuiltInTemplate } from './built-in-templates.ts';
 import { TEMPLATE_SOURCES, type Template, type TemplateMark, type TemplateSource } from './template.ts';
@@ -49,18 +49,11 @@ export async function listTemplateRows(db: Db, userId: UserId): Promise<Template
 }
 
 /** Throws `notFound` if the user has no such template, even if another user's is public. */
-export async function getTemplateRow(
-  db: Db,
-  userId: UserId,
-  id: TemplateId,
-  lock: '' | 'for update' = '',
-): Promise<Template> {
-  const result = await db.query<Template>(`select ${SELECTED} from templates where id = $1 and user_id = $2 ${lock}`, [
-    id,
-    userId,
-  ]);
-  if (!result.rows[0]) throw notFound('Template');
-  return result.rows[0];
+export async function getTemplateRow(db: Db, userId: UserId, id: TemplateId, lock: RowLock = ''): Promise<Template> {
+  return foundRow(
+    await db.query<Template>(`select ${SELECTED} from templates where id = $1 and user_id = $2 ${lock}`, [id, userId]),
+    'Template',
+  );
 }
 
 /** Returns the user's own template, a public or a built-in one, whose registry only its owner sees. Throws `notFound`. */

@@ -19,8 +19,8 @@ import { type Engine, EngineError } from '../../../engine/engine.ts';
 import { isRefusal } from '../../../engine/refusal.ts';
 import type { PrepareOptions, RegistryAuth } from '../../runtime.ts';
 import { buildImageOn, type ExampleImage, exampleOf } from './example-images.ts';
+import { JoinedWork } from './joined-work.ts';
 import { familiarName, pullImage, withTag } from './pull-image.ts';
-import { SharedWork } from './shared-work.ts';
 
 /** How long a registry's answer is cached: revoked credentials start nothing new after this. */
 const ACCESS_TTL_MS = 5 * 60_000;
@@ -52,9 +52,9 @@ export class EngineImages {
   readonly #mirrors: RegistryMirrors;
   readonly #accessTtlMs: number;
   readonly #clock: Clock;
-  readonly #work = new SharedWork<ImageIdentity>();
+  readonly #work = new JoinedWork<ImageIdentity>();
   /** By name: an engine may fetch layers twice that two pulls need at the same time. */
-  readonly #pulls = new SharedWork<boolean>();
+  readonly #pulls = new JoinedWork<boolean>();
   /** By image, what is pinned, and credentials: when access was last confirmed. For images open to all it does not expire. */
   readonly #known = new BoundedMap<string, Known & { at: number }>(MAX_CACHED);
   /** The variables that images set, by id or by a name with a digest: what these stand for never changes. */

@@ -7,7 +7,7 @@ interface Work<T> {
 }
 
 /** Merges concurrent calls with the same key into one piece of work, and reports its progress to each of them. */
-export class SharedWork<T = void> {
+export class JoinedWork<T = void> {
   readonly #work = new Map<string, Work<T>>();
 
   /** A call that joins running work gets its last line first. */
@@ -30,12 +30,12 @@ export class SharedWork<T = void> {
   }
 
   #begin(key: string, begin: (onProgress: OnProgress) => Promise<T>): Work<T> {
-    const shared: Pick<Work<T>, 'listeners' | 'last'> = { listeners: new Set() };
+    const begun: Pick<Work<T>, 'listeners' | 'last'> = { listeners: new Set() };
     const result = begin((line) => {
-      shared.last = line;
-      for (const listener of shared.listeners) listener(line);
+      begun.last = line;
+      for (const listener of begun.listeners) listener(line);
     }).finally(() => this.#work.delete(key));
-    const work = Object.assign(shared, { result });
+    const work = Object.assign(begun, { result });
     this.#work.set(key, work);
     return work;
   }
