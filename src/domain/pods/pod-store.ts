@@ -70,7 +70,8 @@ export const POD_HARDWARE_COLUMNS = {
   cudaVersion: column('cuda_version'),
 } satisfies ColumnMap<Pick<Pod, 'gpu' | 'cpu' | 'cloud' | 'mounts' | 'dataCenterId' | 'cudaVersion'>>;
 
-const SETTINGS = {
+/** The columns of what is set on a pod. */
+export const POD_SETTING_COLUMNS = {
   name: column('name'),
   ...CONTAINER_COLUMNS,
   ...POD_HARDWARE_COLUMNS,
@@ -85,7 +86,7 @@ const SETTINGS = {
 const COLUMNS = {
   id: { read: 'id' },
   userId: { read: 'user_id' },
-  ...SETTINGS,
+  ...POD_SETTING_COLUMNS,
   stopAt: { read: 'stop_at' },
   terminateAt: { read: 'terminate_at' },
   createdAt: { read: 'created_at' },
@@ -170,7 +171,7 @@ export async function insertClusterPodRows(
   pod: PodSettings & { userId: UserId },
   cluster: { id: ClusterId; podIds: readonly PodId[] },
 ): Promise<void> {
-  const { name, ...settings } = insertedRow(SETTINGS, pod);
+  const { name, ...settings } = insertedRow(POD_SETTING_COLUMNS, pod);
   const others = { user_id: pod.userId, wanted: 'STOP', cluster_id: cluster.id, ...settings };
   const names = Object.keys(others);
   await db.query(
@@ -202,7 +203,13 @@ export async function insertPodRow(
 ): Promise<Pod> {
   const { stopAt = null, terminateAt = null } = pod;
   const lifetime = { stop_at: stopAt, terminate_at: terminateAt };
-  const row = { id: pod.id, user_id: pod.userId, gpu_pool: pod.pool, ...lifetime, ...insertedRow(SETTINGS, pod) };
+  const row = {
+    id: pod.id,
+    user_id: pod.userId,
+    gpu_pool: pod.pool,
+    ...lifetime,
+    ...insertedRow(POD_SETTING_COLUMNS, pod),
+  };
   const result = await db.query<PodRow>(
     `insert into pods ${insertValues(row)} returning ${SELECTED}`,
     Object.values(row),
@@ -212,7 +219,7 @@ export async function insertPodRow(
 
 /** With `isNewContainer`, a new container with these settings replaces the running one. */
 export async function updatePodRow(db: Db, pod: Pod, isNewContainer: boolean): Promise<Pod> {
-  const row = updatedRow(SETTINGS, pod);
+  const row = updatedRow(POD_SETTING_COLUMNS, pod);
   const result = await db.query<PodRow>(
     `update pods set ${assignments(row, 3)}${isNewContainer ? ', revision = revision + 1, changed_at = now()' : ''}
      where id = $1 and user_id = $2 returning ${SELECTED}`,
