@@ -20,7 +20,7 @@ export const stock: Stock = {
   cpus: 8,
   memoryBytes: 32 * GIB,
 };
-export const usage: PodUsage = { cpuUtil: 12.5, memoryUtil: 33, gpus: [{ util: 87, memoryUtil: 41 }] };
+const usage: PodUsage = { cpuUtil: 12.5, memoryUtil: 33, gpus: [{ util: 87, memoryUtil: 41 }] };
 
 export const PATH = '/v2/pods';
 export const minimal = { name: 'least', image: 'podyard/echo:1', gpu: { id: GPU } };
