@@ -117,8 +117,8 @@ export function startControl(
 }
 
 /**
- * Creates the loops anew for each term: they write over connections of their own, which carry the term's epoch and are
- * closed with it (docs/decisions/0031-fencing.md).
+ * Creates new loops for each term: they write over connections of their own, which carry the term's epoch and are closed with it
+ * (docs/decisions/0031-fencing.md).
  */
 function createTerm(
   config: Config,
@@ -271,7 +271,7 @@ function publishIpOf(config: Config, { name }: Runtime): string | null {
   return name === 'kubernetes' ? config.kubernetes.publicIp : config.publishIp;
 }
 
-/** Processes have no limits: what they are told is what the machine has. */
+/** Processes have no limits: their environment states the machine's resources. */
 function perGpuOf({ perGpu }: Config, { capabilities }: Runtime): Config['perGpu'] {
   return capabilities.isolation ? perGpu : { cpus: null, memory: null };
 }

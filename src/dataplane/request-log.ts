@@ -14,7 +14,7 @@ export interface RequestSinks {
  */
 export class RequestLog {
   requestId: string | undefined;
-  /** The operation's name. Requests that match none share one, or strangers could create routes at will. */
+  /** The operation's name. Unmatched requests share one, or unauthenticated clients could create metrics at will. */
   route = 'none';
   userId: string | undefined;
   endpointId: string | undefined;

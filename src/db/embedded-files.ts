@@ -12,7 +12,7 @@ import { isAlive } from './postmaster.ts';
 /** Where an embedded server keeps its files, as real paths. */
 export interface EmbeddedPlace {
   binaries: EmbeddedBinaries;
-  /** Links to libraries, for the programs of a package that nobody has finished and this user cannot. */
+  /** Links to libraries, for the programs of a package whose install scripts did not run and whose folder this user cannot write. */
   libraries: string | null;
   /** PostgreSQL's own data directory. */
   pgData: string;

@@ -39,7 +39,7 @@ export async function explainFullDisk(error: unknown, dataDir: string | null): P
   return new Error(`${sentence}: free some space and try again (${messageOf(error)})`, { cause: error });
 }
 
-/** A failed transaction has given its space back by the time anybody looks, so the error counts as well. */
+/** A failed transaction has returned its space before the disk is read, so the error counts as well. */
 function isDiskFull(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return code === 'ENOSPC' || sqlState(error) === DISK_FULL || messageOf(error).includes('No space left on device');

@@ -116,7 +116,7 @@ function passedPath({ id, type }: DevEndpoint, method: string | undefined, url: 
   return `/v2/${id}/${action}/${job}`;
 }
 
-/** Headers of the browser that are passed on: what is sent, what is wanted, and where a stream goes on. */
+/** Request headers that are passed on: content type, accepted types, and the event to resume a stream after. */
 const HEADERS = ['content-type', 'accept', 'last-event-id'];
 
 async function passOn(

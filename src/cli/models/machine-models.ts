@@ -88,8 +88,8 @@ export interface FetchOptions {
 }
 
 /**
- * Has models fetched before a start needs them, and waits until they are there unless told otherwise. `endpointId`: also those of an
- * endpoint, at its release's commits. Throws what the server says of one that cannot be fetched.
+ * Has models fetched before a start needs them, and waits until they are there by default. `endpointId`: also those of an endpoint, at its
+ * release's commits. Throws what the server says of one that cannot be fetched.
  */
 export async function fetchAhead(
   client: ApiClient,

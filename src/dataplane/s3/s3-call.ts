@@ -65,7 +65,7 @@ export function sendXml(
 
 const KEEP_ALIVE_MS = 10_000;
 
-/** Sends white space while something takes long, so that the client goes on waiting; its failure is then in the document. */
+/** Sends white space while something takes long, so that the client keeps waiting; its failure is then in the document. */
 export async function keepingAlive<T>(res: S3Response, work: () => Promise<T>): Promise<T> {
   const timer = setInterval(() => {
     if (!res.headersSent) {

@@ -123,7 +123,7 @@ export const endedView = (output: string) => `
   from ended`;
 const ENDED_VIEW = endedView('end_output');
 
-/** Orders the worker to stop a leased job that somebody else ended. */
+/** Orders the worker to stop a leased job that was ended by another party, such as a client. */
 const STOP_ORDERS = `, ordered as (
     insert into job_stops (worker_id, job_id) select worker_id, id from ended where status = 'IN_PROGRESS'
     on conflict (worker_id, job_id) do update set created_at = now(), told_at = null, obeyed_at = null

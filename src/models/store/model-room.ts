@@ -107,7 +107,7 @@ export class ModelRoom {
     let [begun, comingBytes] = [0, 0];
     for (const { name, bytes, comingBytes: coming, isOwn } of all) {
       begun += bytes;
-      comingBytes += isOwn && bytes === 0 ? Math.max(0, coming - (left.get(name) ?? 0)) : coming; // it goes on where another one ended
+      comingBytes += isOwn && bytes === 0 ? Math.max(0, coming - (left.get(name) ?? 0)) : coming; // it resumes where another fetch ended
     }
     const disk = await (this.#options.readDisk ?? readDisk)(this.#options.root);
     const elsewhereBytes = await comingBytesIn(join(this.#options.root, HUB_FOLDER));

@@ -1,7 +1,6 @@
 /**
- * A runtime in front of another one that simulates shortage (domain/simulation): GPUs that come and go, in data centers
- * the machine does not have, slow pulls, workloads that crash or are preempted. The rest of Podyard cannot tell it from
- * a real cloud.
+ * A runtime in front of another one that simulates shortage (domain/simulation): GPUs that come and go, in data centers the machine does
+ * not have, slow pulls, workloads that crash or are preempted. To the rest of Podyard it looks like a real cloud.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

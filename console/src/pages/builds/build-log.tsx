@@ -10,7 +10,7 @@ import { saveFile } from '../../ui/save-file.ts';
 import { type Build, failureOf } from './build-values.ts';
 import { logText, useBuildLog } from './use-build-log.ts';
 
-/** The log of a build, live until it has ended. The line that says why it failed is marked. Mount it anew for another build. */
+/** The log of a build, live until it has ended. The line that says why it failed is marked. Remount it for another build. */
 export function BuildLog({ build }: { build: Build }) {
   const queries = useQueryClient();
   const log = useBuildLog(build.id, () => void queries.invalidateQueries({ queryKey: ['build', build.id] }));

@@ -8,7 +8,7 @@ import type { VolumeCall } from '../s3-call.ts';
 import { S3Error } from '../s3-error.ts';
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DSYNC } = constants;
-const ANYBODY = 0o666;
+const ANY_USER = 0o666;
 /** So much is written before the disk is asked to keep up, so that the end of a large file need not wait for all of it. */
 const SYNC_BYTES = 64 * 2 ** 20;
 /** Up to this size a file comes in one write, which synchronizes it: one call less. */
@@ -64,7 +64,7 @@ async function creating<T>(
   use: (file: FileHandle, path: string) => Promise<T>,
 ): Promise<T> {
   const path = folder.at(`put-${newId()}`);
-  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | flags, ANYBODY);
+  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | flags, ANY_USER);
   try {
     return await use(file, path);
   } catch (error) {
@@ -80,7 +80,7 @@ async function fill(
   content: AsyncIterable<Buffer>,
   { mtime, isSynced }: { mtime: number | null; isSynced: boolean },
 ): Promise<void> {
-  await file.chmod(ANYBODY); // regardless of the umask: pods run as any user
+  await file.chmod(ANY_USER); // regardless of the umask: pods run as any user
   let [size, synced] = [0, 0];
   let syncing: Promise<void> = Promise.resolve();
   try {
