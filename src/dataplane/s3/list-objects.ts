@@ -1,6 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { within } from '../../runtimes/directories/folder.ts';
 import { etagOf } from './etag.ts';
+import { dateOf } from './file-time.ts';
 import { sendXml, type VolumeCall } from './s3-call.ts';
 import { S3Error } from './s3-error.ts';
 import { numberOf } from './s3-request.ts';
@@ -88,11 +89,13 @@ async function readPage(
   const byDirectory = delimiter === '/';
   const options = { names, owner: volume.userId, prefix: toBytes(prefix), byDirectory, after, isContinued };
   let isTruncated = false;
-  for await (const one of walkKeys(root, options)) {
-    isTruncated = found.length === maxKeys;
-    if (isTruncated) break;
-    found.push(one);
-  }
+  await names.inTurn(volume.userId, async () => {
+    for await (const one of walkKeys(root, options)) {
+      isTruncated = found.length === maxKeys;
+      if (isTruncated) break;
+      found.push(one);
+    }
+  });
   const facts = await readFacts(root, found);
   // Objects that went away since their names were read are left out.
   const present = found.filter(({ key, isPrefix }) => isPrefix || facts.has(key));
@@ -135,7 +138,7 @@ function describe({ volume }: VolumeCall, options: Options, { found, facts, next
     return [
       {
         Key: encode(fromBytes(key)),
-        LastModified: new Date(Number(stats.mtimeMs)).toISOString(),
+        LastModified: dateOf(Number(stats.mtimeMs)).toISOString(),
         ETag: etagOf(stats),
         Size: stats.isFile() ? Number(stats.size) : 0,
         StorageClass: 'STANDARD',
