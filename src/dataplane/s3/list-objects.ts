@@ -7,7 +7,7 @@ import { S3Error } from './s3-error.ts';
 import { numberOf } from './s3-request.ts';
 import type { XmlElements } from './s3-xml.ts';
 import { encodeStrictly } from './signature.ts';
-import { type FoundKey, fromBytes, toBytes, walkKeys } from './walk-keys.ts';
+import { type FoundKey, fromBytes, orGone, toBytes, walkKeys } from './walk-keys.ts';
 
 const MAX_KEYS = 1_000;
 /** Files that are looked at together: with all of a page, most of what V8 would collect young grows old. */
@@ -119,12 +119,12 @@ async function readFacts(root: VolumeCall['root'], found: readonly FoundKey[]): 
     const read = within(root, names, false, async (folder) => {
       const look = async (key: string) => {
         const name = fromBytes(key.slice(parent.length).replace(/\/$/, ''));
-        const stats = await folder.look(name).catch(() => null);
+        const stats = await folder.look(name).catch(orGone);
         if (stats && (key.endsWith('/') ? stats.isDirectory() : stats.isFile())) facts.set(key, stats);
       };
       for (let at = 0; at < keys.length; at += LOOKS) await Promise.all(keys.slice(at, at + LOOKS).map(look));
     });
-    await read.catch(() => {}); // gone meanwhile
+    await read.catch(orGone);
   }
   return facts;
 }

@@ -104,8 +104,8 @@ function firstName(base: string, start: string, after: string): string {
   return first > start ? first : start;
 }
 
-/** Gone, replaced, or not to be read: nothing to list there. */
-function orGone(error: unknown): null {
+/** Gone, replaced, or not to be read: nothing to list there. Whatever else fails must fail the listing: who mirrors it would delete the rest. */
+export function orGone(error: unknown): null {
   if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENAMETOOLONG'].includes(codeOf(error) ?? '')) return null;
   throw error;
 }
