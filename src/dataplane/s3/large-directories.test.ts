@@ -51,7 +51,7 @@ test('a directory with more names than may be read at once is read in parts', as
   let parts = 0;
   for (let first: string | null = ''; first !== null; parts += 1) {
     const names: NameRuns = await read(cache, false, first);
-    expect(names.byteLength).toBeLessThan(140_000); // what fits, and one run
+    expect(names.byteLength).toBeLessThan(80_000); // what fits, and one run
     found.push(...names.from(first));
     first = names.end;
   }

@@ -87,8 +87,8 @@ interface Cursor {
   name: string;
 }
 
-/** Takes a few milliseconds to sort. */
-const RUN_NAMES = 8_192;
+/** Sorted in a millisecond. With four times as many, most grow old before they are joined: 500,000 names took 42 MB instead of 24. */
+const RUN_NAMES = 2_048;
 /** The types of node know only text encodings that it was made for; the system's call takes any. */
 const LATIN1 = 'latin1' as BufferEncoding;
 
