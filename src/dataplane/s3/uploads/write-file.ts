@@ -38,22 +38,33 @@ export async function writeFile(
     const isSmall = bytes <= SMALL_BYTES;
     return creating(hidden, isSmall ? O_DSYNC : 0, async (file, path) => {
       await fill(file, content, { mtime, isSynced: isSmall });
-      const freedBytes = await within(root, key.parents, true, async (folder) => {
-        const before = await folder.look(key.name).catch(() => null);
-        await move(path, folder.at(key.name), mustBeNew);
-        return before?.isFile() && before.nlink === 1n ? Number(before.size) : 0;
-      });
+      const freedBytes = await within(root, key.parents, true, (folder) =>
+        deps.moves.run(`${volume.id}/${key.text}`, async () => {
+          const before = await folder.look(key.name).catch(() => null);
+          await move(path, folder.at(key.name), mustBeNew);
+          return before?.isFile() && before.nlink === 1n ? Number(before.size) : 0;
+        }),
+      );
       return { written: await file.stat({ bigint: true }), freedBytes };
     });
   });
 }
 
-/** Writes a file of the hidden folder under its final name: a part of an upload. */
-export async function writePart(folder: Folder, name: string, content: AsyncIterable<Buffer>): Promise<BigIntStats> {
+/** Writes a file of an upload in parts, in the folder of the upload, under its final name. `freedBytes`: of the one that it replaced. */
+export async function writePart(
+  { deps }: Pick<VolumeCall, 'deps'>,
+  folder: Folder,
+  { uploadId, name }: { uploadId: string; name: string },
+  content: AsyncIterable<Buffer>,
+): Promise<{ written: BigIntStats; freedBytes: number }> {
   return creating(folder, 0, async (file, path) => {
     await fill(file, content, { mtime: null, isSynced: false });
-    await rename(path, folder.at(name));
-    return file.stat({ bigint: true });
+    const freedBytes = await deps.moves.run(`${uploadId}/${name}`, async () => {
+      const before = await folder.look(name).catch(() => null);
+      await rename(path, folder.at(name));
+      return Number(before?.size ?? 0);
+    });
+    return { written: await file.stat({ bigint: true }), freedBytes };
   });
 }
 
