@@ -8,7 +8,7 @@ import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
 import { saveFile } from '../../../ui/save-file.ts';
-import { formatDate, formatNumber } from '../../../ui/text/format.ts';
+import { formatCount, formatDate, formatNumber } from '../../../ui/text/format.ts';
 import { enumLabel } from '../../../ui/text/labels.ts';
 import { Name } from '../../../ui/text/record-name.tsx';
 import { Status } from '../../../ui/text/status.tsx';
@@ -76,7 +76,7 @@ function Rejections({ batch }: { batch: Batch }) {
   return (
     <Stack gap="xs">
       <Text size="sm" fw={600}>
-        {formatNumber(batch.requestRejected)} lines were no requests
+        {formatCount(batch.requestRejected, 'line')} rejected
       </Text>
       <List size="sm">
         {batch.rejections.slice(0, 10).map(({ line, reason }) => (
