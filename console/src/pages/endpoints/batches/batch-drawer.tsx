@@ -23,6 +23,8 @@ import {
 } from './batch-values.ts';
 
 const POLL_MS = 1_000;
+/** Shown only if a request is in one of them. */
+const RARE_STATES = ['CANCELLED', 'TIMED_OUT'];
 
 /** One batch: its counts, why it waits or ended, its results, and what can be done with it. */
 export function BatchDrawer(props: { endpointId: string; batchId: string | null; onClose: () => void }) {
@@ -57,7 +59,9 @@ function BatchView({ path }: { path: string }) {
           {batch.reason !== undefined && <Text size="sm">{batch.reason}</Text>}
           <BatchProgress batch={batch} />
           <Figures
-            figures={Object.entries(batch.counts).map(([state, value]) => ({ label: enumLabel(state), value }))}
+            figures={Object.entries(batch.counts)
+              .filter(([state, value]) => value > 0 || !RARE_STATES.includes(state))
+              .map(([state, value]) => ({ label: enumLabel(state), value }))}
           />
           {batch.estimate && <Text size="sm">{describeEstimate(batch)}</Text>}
           <Rejections batch={batch} />
@@ -161,7 +165,7 @@ export function BatchProgress({ batch }: { batch: Batch }) {
   const { completed, failed } = progressOf(batch);
   const label = `${describeProgress(batch)} requests ended`;
   return (
-    <Progress.Root size="md" flex={1}>
+    <Progress.Root size="md" flex="1 0 auto">
       <Progress.Section value={completed} color="green" aria-label={label} />
       <Progress.Section
         value={failed}
