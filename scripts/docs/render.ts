@@ -15,7 +15,7 @@ export interface SiteFiles {
   download: (file: string) => string;
 }
 
-/** What readers of a page get from the repository beside pages: they may have installed a package. */
+/** Files of the repository that readers get with the site: they may have installed a package. */
 const DOWNLOADS = /^\.\.\/(?:deploy|api)\//;
 
 /** Returns the HTML of a page's text. */
