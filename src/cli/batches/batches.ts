@@ -117,7 +117,7 @@ export function describeBatch(batch: Batch): string {
     `${status}: ${ended} of ${requestTotal} requests ended (${share} %)`,
     ...(requestFailed > 0 ? [`${requestFailed} without a result`] : []),
     ...(requestInProgress > 0 ? [`${requestInProgress} running`] : []),
-    ...(requestRejected > 0 ? [`lines rejected: ${requestRejected}`] : []),
+    ...(requestRejected > 0 ? [`${requestRejected} ${requestRejected === 1 ? 'line' : 'lines'} rejected`] : []),
     ...(batch.estimate?.costUsd === undefined ? [] : [`about $${batch.estimate.costUsd} in all`]),
     ...(batch.reason ? [batch.reason] : []),
   ];

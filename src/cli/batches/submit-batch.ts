@@ -97,7 +97,7 @@ async function upload(
     const share = size === 0 ? 100 : Math.floor((raw.bytesRead / size) * 100);
     terminal.progress(`${line} lines uploaded (${share} %)`);
   }
-  if (reported > 20) note(`… and ${reported - 20} more lines that are no request`);
+  if (reported > 20) note(`… and ${reported - 20} more`);
 }
 
 /** Yields what a gzip file has in it. Throws a sentence if it is damaged. */

@@ -34,7 +34,7 @@ export async function openDevPage(target: Target, endpoint: DevEndpoint): Promis
   const page = { html, policy: policyOf(html), token, target, endpoint };
   const server = createServer((request, response) => {
     answer(page, request, response).catch((error: Error) => {
-      if (!response.headersSent) refuse(response, 502, `The server is not reached: ${error.message}`);
+      if (!response.headersSent) refuse(response, 502, `The server cannot be reached: ${error.message}`);
       else response.destroy();
     });
   });

@@ -23,7 +23,7 @@ const TABLE: RecordTable<MachineModel> = {
     ['ENDPOINTS', ({ endpoints }) => endpoints.map(({ name }) => name).join(', ')],
     ['ID', ({ id }) => id.slice(0, 12)],
   ],
-  none: 'No model is stored on the machine of the workers: the first start of an endpoint that has one fetches it.',
+  none: 'No models on the machine yet: the first worker of an endpoint that has models fetches them.',
 };
 const POLL_MS = 1_000;
 

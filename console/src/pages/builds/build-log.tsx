@@ -69,5 +69,5 @@ export function BuildLog({ build }: { build: Build }) {
 function emptyText({ status }: Build, connection: LogConnection): string {
   if (connection === 'closed') return 'It printed nothing.';
   if (status === 'QUEUED') return 'It has not begun.';
-  return connection === 'open' ? 'Connected, no output yet.' : 'Connecting…';
+  return connection === 'open' ? 'Nothing was logged yet.' : 'Connecting…';
 }
