@@ -20,7 +20,10 @@ test('where nothing listens, also at a name with several addresses, that is said
   server.close();
   await once(server, 'close');
   for (const host of ['127.0.0.1', 'localhost']) {
-    const error = await fetch(`http://${host}:${port}`).then(() => null, (thrown: unknown) => thrown);
+    const error = await fetch(`http://${host}:${port}`).then(
+      () => null,
+      (thrown: unknown) => thrown,
+    );
     expect(networkReason(error, host)).toBe('nothing listens there');
   }
 });
