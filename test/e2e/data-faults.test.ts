@@ -31,7 +31,7 @@ async function dataWith(name: string, happens: (dataDir: string) => Promise<unkn
 
 const serve = (dataDir: string) => ['serve', '--data-dir', dataDir, '--port', '0', '--runtime', 'process'];
 
-test.each(['master-key', 'server.pid', 'postgres.log', 'postgres/PG_VERSION', 'postgres/postgresql.conf'])(
+test.each(['master-key', 'server.pid', 'postgres.log', 'postgres/postgresql.conf'])(
   'a folder in the place of %s is named, with what to do',
   async (file) => {
     const dataDir = await dataWith(file, async (folder) => {
@@ -45,7 +45,7 @@ test.each(['master-key', 'server.pid', 'postgres.log', 'postgres/PG_VERSION', 'p
   },
 );
 
-test.each(['postgres', 'run', 'storage', 'process', 'models', 'builds'])(
+test.each(['postgres', 'storage', 'process'])(
   'a file in the place of the folder %s is named, with what to do, or it does no harm',
   async (folder) => {
     const dataDir = await dataWith(`no-${folder}`, async (data) => {
