@@ -34,4 +34,5 @@ test.skipIf(process.getuid?.() !== 0)(
     );
     expect(await found(20_000)).toBe('null\nnull\n');
   },
+  60_000,
 );
