@@ -145,7 +145,7 @@ export async function downloadResults(
   { output: file }: { output?: string },
   { terminal, note }: CommandOutput,
 ): Promise<void> {
-  if (file === undefined) {
+  if (file === undefined || file === '-') {
     const response = await client.send('GET', `${path}/results`);
     for await (const text of response.body!.pipeThrough(new TextDecoderStream())) terminal.write(text);
     return;

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { readDisk } from '../../core/files/read-disk.ts';
+import { type DiskSpace, readDisk } from '../../core/files/read-disk.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
@@ -23,7 +23,7 @@ export interface HubContentsOptions {
   lingerMs?: number;
   retryMs?: number;
   maxAnswers?: number;
-  readDisk?: typeof readDisk;
+  readDisk?: (path: string) => Promise<DiskSpace>;
 }
 
 const LINGER_MS = 10_000;
