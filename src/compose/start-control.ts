@@ -89,7 +89,7 @@ export interface ControlParts {
   databaseUrl: string;
 }
 
-type TermParts = ControlParts & { queue: JobQueue };
+type TermParts = ControlParts & { queue: JobQueue; queuePool: Pool };
 type LoopParts = TermParts & { epoch: number };
 
 /** Runs the loops of the control role while this process leads. Does nothing without that role. */
@@ -110,7 +110,11 @@ export function startControl(
     stop: async () => {
       await leadership.stop();
       if (!config.stopWorkersOnExit) return;
-      const { workers, pods } = createLoops(config, { ...parts, queue: parts.data.queue, epoch: 0 }, notify);
+      const { workers, pods } = createLoops(
+        config,
+        { ...parts, queue: parts.data.queue, queuePool: parts.pool, epoch: 0 },
+        notify,
+      );
       await Promise.all([workers.stopAll(), pods.stopAll()]);
     },
   };
@@ -143,7 +147,7 @@ function createTerm(
   for (const each of [pool, queuePool]) parts.health.watch(each);
   const closes = [guardPool(pool, isValid), guardPool(queuePool, isValid)];
   const queue = new JobQueue({ pool: queuePool, processId: parts.bus.processId, limits: config.limits });
-  const termParts = { ...parts, runtime: guardRuntime(parts.runtime, isValid), pool, queue };
+  const termParts = { ...parts, runtime: guardRuntime(parts.runtime, isValid), pool, queue, queuePool };
   const { loops } = createLoops(config, { ...termParts, epoch }, notify);
   return {
     prepare: () => leaveOtherRuntime(termParts, notify),
@@ -210,6 +214,7 @@ function createLoops(
     freezer,
     new EndpointScaler({
       ...parts,
+      demandPool: parts.queuePool,
       frozenBudget: memory.budgetBytes,
       onStarting: () => capacity.expectStart(),
       insert: (worker) => workers.insert(worker),
