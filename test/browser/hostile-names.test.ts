@@ -14,7 +14,7 @@ const HIDING = '👩‍👩‍👧 a\u200bdmin\ufeff שלום';
 const SHOWN = ['gpj.\\u202eevil.exe\\u2066otohp', '👩‍👩‍👧 a\\u200bdmin\\ufeff שלום'];
 const LISTS = ['endpoints', 'pods', 'clusters', 'templates', 'volumes', 'registries', 'keys', 'users', 'limits'];
 
-describe.skipIf(!hasBrowser)('names that others chose', { timeout: 180_000 }, () => {
+describe.skipIf(!hasBrowser)('names that others chose', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;

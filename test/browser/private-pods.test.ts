@@ -23,7 +23,7 @@ server.listen(Number(process.env.WEB_PORT), '0.0.0.0');
 process.on('SIGTERM', () => process.exit(0));
 `;
 
-describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 300_000 }, () => {
   let server: ServerProcess;
   let browser: Browser;
   let api: Api;

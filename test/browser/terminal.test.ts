@@ -5,7 +5,7 @@ import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, signIn, violationsOf } from './console-page.ts';
 
-describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 300_000 }, () => {
   let server: ServerProcess;
   let browser: Browser;
   let page: Page;

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
 import { change } from '../../src/domain/change.ts';
 import { updateLimits } from '../../src/domain/quotas/update-limits.ts';
+import { fairMs } from '../fair-ms.ts';
 import { type Answer, QueuePlaneFixture } from '../queue-plane.ts';
 
 const MIB = 2 ** 20;
@@ -50,9 +51,7 @@ test('many uploads of the largest requests at once are all taken, and a small jo
   });
   let slowestMs = 0;
   while (!isOver) {
-    const startedAt = performance.now();
-    await plane.run(endpoint);
-    slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+    slowestMs = Math.max(slowestMs, await fairMs(() => plane.run(endpoint)));
     await plane.call('POST', `${endpoint}/purge-queue`);
   }
   expect((await uploads).map(({ status, body }) => [status, body.accepted])).toEqual(Array(8).fill([200, 1]));

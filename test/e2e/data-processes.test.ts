@@ -148,7 +148,7 @@ test('when the first process is killed the others release the ports and end; the
     await server.kill();
     await server.start();
     expect(await api.runToEnd(id, { echo: i })).toMatchObject({ output: i });
-    await until('the old ones are gone', async () => (await Promise.all(children.map(isGone))).every(Boolean), 10_000);
+    await until('the old ones are gone', async () => (await Promise.all(children.map(isGone))).every(Boolean));
   }
   const children = await bothOf(server);
   expect(await server.stop()).toBe(0);

@@ -162,7 +162,7 @@ describe('dev --remote', () => {
     expect(processes()).not.toEqual([]);
     expect(await dev.end('SIGINT')).toEqual([0, null]);
     expect(await names()).not.toContain('distant-dev');
-    await until('no worker runs', async () => processes().length === 0, 30_000);
+    await until('no worker runs', async () => processes().length === 0);
   }, 60_000);
 
   test('killed, it leaves an endpoint that goes when its lease ends, with its worker', async () => {
@@ -172,7 +172,7 @@ describe('dev --remote', () => {
     await dev.end('SIGKILL');
     await api.call('PUT', `/v2/serverless/${dev.id}/lease`, { seconds: 5 }); // instead of the rest of a minute
     await until('it is gone', async () => !(await names()).includes('distant-dev'), 90_000);
-    await until('no worker runs', async () => processes().length === 0, 30_000);
+    await until('no worker runs', async () => processes().length === 0);
   }, 150_000);
 
   test('an endpoint of that name that stays is not touched', async () => {
