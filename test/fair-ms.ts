@@ -21,21 +21,41 @@ const SAMPLER = `
   sample();
 `;
 
+/** Measures the share of a processor that a busy program gets, from 0 to 1, beside all that the machine has to do. */
+export class FairShare {
+  readonly #sampler = new Worker(SAMPLER, { eval: true });
+
+  static async start(): Promise<FairShare> {
+    const share = new FairShare();
+    await once(share.#sampler, 'online');
+    return share;
+  }
+
+  /** Resolves with the share since the start. */
+  async stop(): Promise<number> {
+    this.#sampler.postMessage('over');
+    const [{ wallMs, cpuMs }] = (await once(this.#sampler, 'message')) as [{ wallMs: number; cpuMs: number }];
+    await this.dispose();
+    return Math.min(1, cpuMs / wallMs);
+  }
+
+  async dispose(): Promise<void> {
+    await this.#sampler.terminate();
+  }
+}
+
 /**
  * Returns how many milliseconds `work` would take on a machine with nothing else to do: the time on the clock, by the share of a
  * processor that a busy program got meanwhile. For limits that are promised, where a test has neighbours.
  */
 export async function fairMs(work: () => Promise<unknown>): Promise<number> {
-  const sampler = new Worker(SAMPLER, { eval: true });
+  const share = await FairShare.start();
   try {
-    await once(sampler, 'online');
     const startedAt = performance.now();
     await work();
     const tookMs = performance.now() - startedAt;
-    sampler.postMessage('over');
-    const [{ wallMs, cpuMs }] = (await once(sampler, 'message')) as [{ wallMs: number; cpuMs: number }];
-    return tookMs * Math.min(1, cpuMs / wallMs);
+    return tookMs * (await share.stop());
   } finally {
-    await sampler.terminate();
+    await share.dispose();
   }
 }
