@@ -48,4 +48,4 @@ test('what failed on one of two tries has passed; an error that a test leaves be
     'an unhandled error',
     'one',
   ]);
-});
+}, 120_000);

@@ -24,7 +24,7 @@ async function start(): Promise<void> {
   const env = { PATH: process.env.PATH, HOME: home, PODYARD_DATABASE_URL: 'postgres://none.invalid/other' };
   dev = spawn(process.execPath, [MAIN, 'dev', folder, '--port', String(await freePort())], { env });
   for (const stream of [dev.stdout!, dev.stderr!]) stream.on('data', (chunk) => (printed += chunk));
-  await until('it says how to call it', async () => printed.includes('Ctrl-C ends it'), 60_000);
+  await until('it says how to call it', async () => printed.includes('Ctrl-C ends it'), 150_000);
   const [, url, key] = /PODYARD_URL=(\S+) PODYARD_API_KEY=(\S+)/.exec(printed)!;
   api = new Api({ url: url!, key: key! });
   id = /Console: http:\S+\d\/#\/endpoints\/(\w+)/.exec(printed)![1]!;
