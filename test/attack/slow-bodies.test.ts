@@ -123,4 +123,4 @@ test('a user whose slow bodies take all memory for bodies keeps no other user wa
   await Promise.all(all);
   for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 (408|503) /);
   await neighbor.expectUnharmed('slow bodies', 3_000); // its own jobs wait for room once or twice, at most 2 s
-}, 120_000);
+});

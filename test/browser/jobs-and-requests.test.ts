@@ -49,7 +49,7 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 300_000 }, () => {
     browser = await launchBrowser();
     page = await openPage(browser, { complaints, expected: /status of [45]/ });
     await signIn(page, server);
-  }, 90_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();

@@ -48,7 +48,7 @@ describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 300_000 },
     const page = await browser.newPage();
     await until('the pod answers', async () => (await page.goto(url))?.status() === 200);
     await page.close();
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();

@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 300_000 }, 
     browser = await launchBrowser();
     page = await openPage(browser, { width: 1200, complaints: problems, expected: /40\d/ });
     await signIn(page, server);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();

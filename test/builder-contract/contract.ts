@@ -91,14 +91,14 @@ export function builderContract(name: string, makeBuilder: () => Promise<Builder
       folder = await mkdtemp(join(tmpdir(), 'podyard-contract-'));
       under = await makeBuilder();
       builder = await under.open(installation);
-    }, 120_000);
+    });
     afterEach(async () => {
       for (const { buildId } of await builder.list()) await builder.remove(buildId);
-    }, 60_000);
+    });
     afterAll(async () => {
       await under?.close?.();
       await rm(folder, { recursive: true, force: true });
-    }, 60_000);
+    });
 
     test('a folder becomes an image with its files, and every step begins and ends', async () => {
       const { id, built, events } = await success('plain', { note: 'of the folder' });

@@ -46,4 +46,4 @@ test('a server without a free descriptor does not end, takes no worker for dead,
   expect((await api.status(endpoint, job.id)).retries ?? 0).toBe(0);
   expect((await api.workers(endpoint)).map(({ id }) => id)).toEqual(expect.arrayContaining(before));
   expect(await api.ended(endpoint, (await api.run(endpoint, { echo: 2 })).id)).toMatchObject({ status: 'COMPLETED' });
-}, 120_000);
+});

@@ -22,7 +22,7 @@ describe.skipIf(!hasEngine || !hasRegistryProgram())('an image that many wait fo
     door = new RegistryDoor(registry);
     image = `${await door.open()}/team/many:v1`;
     runtime = createDockerRuntime({ installation: newId<string>(), gpus: new Map(), logger: silentLogger });
-  }, 120_000);
+  });
   afterAll(async () => {
     await runtime?.close();
     await forget();

@@ -183,4 +183,4 @@ test('a Python handler that ends its process fails its job at once, and is start
   expect(await run({ name: 'next' })).toMatchObject({ status: 'COMPLETED', output: 'alive' });
   dev.kill('SIGINT');
   expect(await once(dev, 'exit')).toEqual([0, null]);
-}, 120_000);
+});

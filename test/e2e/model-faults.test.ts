@@ -95,7 +95,7 @@ beforeAll(async () => {
   }
   hub.models.delete('org/well');
   for (const { name } of CASES) jobs.set(name, (await api.run(ids.get(name)!, { echo: 1 })).id);
-}, 120_000);
+});
 afterAll(async () => {
   await server?.dispose();
   await hub?.close();

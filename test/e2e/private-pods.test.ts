@@ -56,7 +56,7 @@ beforeAll(async () => {
   id = pod.id;
   host = `${id}-${port}.localhost`;
   await until('the pod answers', async () => (await ask(bearer(server.key))).status === 200);
-}, 60_000);
+});
 afterAll(async () => {
   await server?.dispose();
   await database?.drop();

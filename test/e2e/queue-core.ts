@@ -104,7 +104,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(done).toMatchObject({ status: 'COMPLETED', output: 'after it' });
     expect(done.delayTime).toBeGreaterThan(JOB_STOP_MS - 2_000);
     expect(done.delayTime).toBeLessThan(JOB_STOP_MS + 2 * coldMs + 10_000); // a busy cluster takes seconds to delete a pod
-  }, 120_000);
+  });
 
   if (extent === 'onRuntime') return; // the rest depends only on what contract.ts proves of every runtime
 
@@ -118,7 +118,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(failed).toMatchObject({ status: 'FAILED', error: 'executionTimeout exceeded' });
     expect(failed.executionTime).toBeGreaterThanOrEqual(5_000);
     expect(await api.ended(id, next.id, 90_000)).toMatchObject({ status: 'COMPLETED', output: 'after it' });
-  }, 120_000);
+  });
 
   test('run returns at once, and status shows progress until the job is completed', async () => {
     await using life = await start();
