@@ -53,8 +53,8 @@ const slowProject = (
       include,
       ...inGroup(group),
       isolate: true,
-      testTimeout: 60_000,
-      hookTimeout: 120_000,
+      testTimeout: 240_000,
+      hookTimeout: 300_000,
       expect: { poll: { timeout: 30_000 } },
       ...options,
     },
@@ -98,10 +98,10 @@ export default defineConfig({
     pool: 'forks',
     // One process runs many files and loads each module once: loading them takes more than most tests do.
     isolate: false,
-    testTimeout: 10_000,
-    hookTimeout: 30_000,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     // Vitest's own second is too short for a machine that has more to do.
-    expect: { poll: { timeout: 8_000 } },
+    expect: { poll: { timeout: 20_000 } },
     sequence: { sequencer: LongestFirst },
     projects: [
       {

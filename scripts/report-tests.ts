@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { Reporter, TestModule, TestSuite } from 'vitest/node';
+import type { Reporter, SerializedError, TestModule, TestSuite } from 'vitest/node';
 
 /** The outcome of one test file, for `scripts/count-tests.ts`. */
 export interface FileReport {
@@ -29,17 +29,24 @@ export interface TestFailure {
 
 export interface RunReport {
   files: FileReport[];
-  /** Errors outside any file, such as an unhandled rejection. */
+  /** Errors outside any file. */
   errors: number;
 }
 
+/** Stands for what a file leaves unhandled, such as a rejection after its tests, among the names of its tests. */
+const UNHANDLED = 'an unhandled error';
+
 /** Vitest reporter. Writes the outcome of a run as JSON into the folder PODYARD_TEST_REPORTS. */
 export default class TestReporter implements Reporter {
-  async onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): Promise<void> {
+  async onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): Promise<void> {
     const folder = process.env.PODYARD_TEST_REPORTS;
     if (!folder) return;
     await mkdir(folder, { recursive: true });
-    const report: RunReport = { files: modules.map(fileReport), errors: errors.length };
+    const byFile = Map.groupBy(errors, ({ VITEST_TEST_PATH: path }) => path as string | undefined);
+    const files = modules.map((module) => withUnhandled(fileReport(module), byFile.get(module.moduleId)));
+    const known = new Set(modules.map(({ moduleId }) => moduleId));
+    const elsewhere = errors.filter(({ VITEST_TEST_PATH: path }) => !known.has(path as string));
+    const report: RunReport = { files, errors: elsewhere.length };
     await writeFile(join(folder, `${process.env.PODYARD_TEST_RUN ?? 'tests'}.json`), JSON.stringify(report));
   }
 }
@@ -69,6 +76,12 @@ function fileReport(module: TestModule): FileReport {
       ...suites.filter((suite) => suite.errors().length === 0).map(suiteName),
     ],
   };
+}
+
+function withUnhandled(report: FileReport, errors: readonly SerializedError[] = []): FileReport {
+  if (errors.length === 0) return { ...report, passes: [...report.passes, UNHANDLED] };
+  const failures = [...report.failures, failure(UNHANDLED, errors)];
+  return { ...report, failed: report.failed + 1, failures };
 }
 
 function suiteName(suite: TestModule | TestSuite): string {

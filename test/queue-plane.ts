@@ -222,7 +222,7 @@ async function startFor(
 }
 
 /** Polls `read` until `isSo`: for what sends no notification. */
-export async function until<T>(read: () => T | Promise<T>, isSo: (seen: T) => boolean, withinMs = 8_000): Promise<T> {
+export async function until<T>(read: () => T | Promise<T>, isSo: (seen: T) => boolean, withinMs = 30_000): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     const seen = await read();

@@ -43,7 +43,7 @@ async function endServer(dataDir: string): Promise<void> {
   const found = await findPostmaster(join(dataDir, 'postgres'));
   if (found.state !== 'running') return;
   process.kill(found.pid, 'SIGQUIT');
-  await expect.poll(() => findPostmaster(join(dataDir, 'postgres')), { timeout: 10_000 }).toEqual({ state: 'none' });
+  await expect.poll(() => findPostmaster(join(dataDir, 'postgres'))).toEqual({ state: 'none' });
 }
 
 async function start(dataDir: string, isThrowaway = true): Promise<EmbeddedServer> {
@@ -153,9 +153,7 @@ test('a killed server (SIGKILL) is restarted by the live process, with everythin
   const busy = query(server.databaseUrl, 'select count(*) from generate_series(1, 3e6)').catch(() => {}); // its memory outlives the server's for a while
   const pid = await postmasterPid(dataDir);
   process.kill(pid, 'SIGKILL');
-  await expect
-    .poll(() => query(server.databaseUrl, 'select n from kept').catch(() => 'not yet'), { timeout: 10_000 })
-    .toEqual([{ n: 1 }]);
+  await expect.poll(() => query(server.databaseUrl, 'select n from kept').catch(() => 'not yet')).toEqual([{ n: 1 }]);
   expect(await postmasterPid(dataDir)).not.toBe(pid);
   await busy;
   await server.stop();

@@ -14,7 +14,7 @@ const MAX_RSS_MB = 500;
 /** CI has other tests on its two cores. */
 const TRIES = process.env.CI ? 5 : 2;
 /** How soon after a flood its bystander must be as quick as before. */
-const CALM_WITHIN_MS = 15_000;
+const CALM_WITHIN_MS = 45_000;
 
 /** A server with a client whose requests a flood must not hold up. */
 export interface Scene {
@@ -44,11 +44,18 @@ interface Seen {
  * times in a row at will, and a server that lets a flood starve its neighbors does so every time.
  */
 export async function expectUnharmed(scene: Scene, prepare: () => FloodTask | Promise<FloodTask>): Promise<void> {
-  let seen = await besideFlood(scene, await prepare());
-  for (let again = 1; again < TRIES && seen.p99 > seen.limit; again += 1) {
-    seen = await besideFlood(scene, await prepare());
-  }
-  expect(seen.p99).toBeLessThanOrEqual(seen.limit);
+  const overMs = await leastOver(async () => {
+    const { p99, limit } = await besideFlood(scene, await prepare());
+    return p99 - limit;
+  });
+  expect(overMs).toBeLessThanOrEqual(0);
+}
+
+/** Measures by how much a limit is exceeded; again if it is. Returns the last figure. */
+export async function leastOver(measure: () => Promise<number>): Promise<number> {
+  let overMs = await measure();
+  for (let again = 1; again < TRIES && overMs > 0; again += 1) overMs = await measure();
+  return overMs;
 }
 
 async function besideFlood(scene: Scene, task: FloodTask): Promise<Seen> {

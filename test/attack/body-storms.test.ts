@@ -4,10 +4,11 @@
  */
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { hashSecret } from '../../src/domain/access/secret-hash.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { fairMs } from '../fair-ms.ts';
 import { FakeWorker } from '../fake-worker.ts';
 import { Neighbor, workerApiUrl } from './neighbor.ts';
 import { peakRssMb, resetPeakRss } from './peak-rss.ts';
@@ -29,7 +30,9 @@ let api: Api;
 let neighbor: Neighbor;
 
 beforeAll(async () => {
-  server = await ServerProcess.start({ runtime: 'simulated', gpus: 'ADA_24:10' });
+  // Longer than all of them take on a busy machine: none may be refused because others are slow.
+  const env = { PODYARD_BODY_WAIT_SECONDS: '120' };
+  server = await ServerProcess.start({ runtime: 'simulated', gpus: 'ADA_24:10', env });
   ({ key } = await createTenant(server, 'attacker'));
   api = new Api({ url: server.url, key });
 });
@@ -61,15 +64,14 @@ function post(url: string, authorization: string, body: Buffer): Promise<Answer>
   });
 }
 
-/** Probes /healthz until `stop`, which returns the longest response time in milliseconds. */
+/** Probes /healthz until `stop`, which returns the longest response time in milliseconds, less what the machine owes to other work. */
 function watchHealth(): { stop: () => Promise<number> } {
   let slowestMs = 0;
   let isOver = false;
   const watching = (async () => {
     while (!isOver) {
-      const askedAt = performance.now();
-      expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
-      slowestMs = Math.max(slowestMs, performance.now() - askedAt);
+      const ask = async () => expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+      slowestMs = Math.max(slowestMs, await fairMs(ask));
       await sleep(50);
     }
   })();
@@ -78,13 +80,17 @@ function watchHealth(): { stop: () => Promise<number> } {
     await watching;
     return slowestMs;
   };
+  watching.catch(() => {}); // after a failed test nothing waits for it
+  onTestFinished(() => {
+    isOver = true;
+  });
   return { stop };
 }
 
 function expectRefusal({ status, headers, text }: Answer): void {
   expect(status).toBe(503);
   expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-  expect(text).not.toMatch(/database/);
+  expect(text).not.toMatch(/database(?! has not answered)/);
 }
 
 async function storedJobs(endpoint: string): Promise<Set<string>> {

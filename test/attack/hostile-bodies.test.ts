@@ -10,6 +10,7 @@ import { QueuePlaneFixture } from '../queue-plane.ts';
 
 /** Parsing one of these bodies would stall the server for one to eight seconds; rejecting it takes some time on a busy machine. */
 const MAX_STALL_MS = 500;
+const TRIES = 5;
 
 const DEEP = '['.repeat(9_800_000);
 const MANY_KEYS = `{${Array.from({ length: 500_000 }, (_, i) => `"${i}":0`).join(',')}}`;
@@ -26,13 +27,17 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** The longest time that the event loop was blocked meanwhile. */
+/** The longest time that the event loop was blocked meanwhile: the least of a few tries, because the machine has stalls of its own. */
 async function stallMs(work: () => Promise<unknown>): Promise<number> {
-  const delay = monitorEventLoopDelay({ resolution: 10 });
-  delay.enable();
-  await work();
-  delay.disable();
-  return delay.max / 1e6;
+  let leastMs = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < TRIES && leastMs >= MAX_STALL_MS; i++) {
+    const delay = monitorEventLoopDelay({ resolution: 10 });
+    delay.enable();
+    await work();
+    delay.disable();
+    leastMs = Math.min(leastMs, delay.max / 1e6);
+  }
+  return leastMs;
 }
 
 describe.each([
@@ -50,9 +55,10 @@ describe.each([
   });
 
   test('as a result fail the job with the same error', async () => {
-    const id = await plane.run(endpoint, {});
-    expect((await worker.take()).body.id).toBe(id);
+    let id = '';
     const stall = await stallMs(async () => {
+      id = await plane.run(endpoint, {});
+      expect((await worker.take()).body.id).toBe(id);
       expect((await worker.done(id, `{"output":${value}}`)).status).toBe(400);
     });
     expect(await plane.status(endpoint, id)).toMatchObject({ status: 'FAILED', error: expect.stringMatching(fault) });

@@ -53,7 +53,7 @@ beforeAll(async () => {
   api = new Api(server);
   pod = await startPod('notebook');
   other = await startPod('other');
-}, 60_000);
+});
 afterAll(async () => {
   await server?.dispose();
   await database?.drop();

@@ -7,11 +7,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashSecret } from '../../src/domain/access/secret-hash.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { fairMs } from '../fair-ms.ts';
 import { Neighbor, workerApiUrl } from './neighbor.ts';
 import { createTenant } from './tenant.ts';
 
-/** Half a minute, the time between two checks, and time for a busy machine. */
-const ENDS_WITHIN_MS = 45_000;
+/** Half a minute, the time between two checks, and time for a busy machine. Without a limit, it would be for ever. */
+const ENDS_WITHIN_MS = 90_000;
 const LARGE = 8 * 2 ** 20;
 const TOKEN = 'pyw_slow';
 
@@ -98,7 +99,7 @@ test('slow heads and bodies end in time, on both listeners, and the neighbor not
     expect([name, answer.split('\r\n')[0]]).toEqual([name, expect.stringContaining(`HTTP/1.1 ${status} `)]);
   }
   expect(server.isRunning).toBe(true);
-}, 120_000);
+}, 180_000);
 
 test('a user whose slow bodies take all memory for bodies keeps no other user waiting for long', async () => {
   const end = new AbortController();
@@ -113,9 +114,8 @@ test('a user whose slow bodies take all memory for bodies keeps no other user wa
   await new Promise((resolve) => setTimeout(resolve, 3_000)); // they hold all that they get
   const api = new Api({ url: server.url, key: neighbor.key });
   for (const bytes of [60_000, 5 * 2 ** 20]) {
-    const startedAt = performance.now();
-    await api.run(neighbor.endpointId, { echo: 'x'.repeat(bytes) }); // throws unless accepted
-    expect(performance.now() - startedAt).toBeLessThan(8_000);
+    const run = () => api.run(neighbor.endpointId, { echo: 'x'.repeat(bytes) }); // throws unless accepted
+    expect(await fairMs(run)).toBeLessThan(8_000);
   }
   const isTold = async () => answers.some((answer) => answer.includes('while other users waited'));
   await until('one client is told why it was cut off', isTold);
@@ -123,4 +123,4 @@ test('a user whose slow bodies take all memory for bodies keeps no other user wa
   await Promise.all(all);
   for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 (408|503) /);
   await neighbor.expectUnharmed('slow bodies', 3_000); // its own jobs wait for room once or twice, at most 2 s
-}, 60_000);
+});

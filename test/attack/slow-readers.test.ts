@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { fairMs } from '../fair-ms.ts';
 import { Neighbor } from './neighbor.ts';
 import { peakRssMb, resetPeakRss } from './peak-rss.ts';
 import { createTenant } from './tenant.ts';
@@ -57,10 +58,11 @@ test('readers that read nothing of large results and streams keep the memory bou
     askAndWait(`/v2/${endpoint}/stream/${streaming.id}`, i % 2 === 0 ? 'text/event-stream' : 'application/json');
   }
   for (let i = 0; i < 3; i++) {
-    const startedAt = performance.now();
-    const { output } = await own.status(neighbor.endpointId, large.id); // throws unless it is answered with 200
-    expect((output as { data: string }).data).toHaveLength(5 * 2 ** 20);
-    expect(performance.now() - startedAt).toBeLessThan(8_000);
+    const tookMs = await fairMs(async () => {
+      const { output } = await own.status(neighbor.endpointId, large.id); // throws unless it is answered with 200
+      expect((output as { data: string }).data).toHaveLength(5 * 2 ** 20);
+    });
+    expect(tookMs).toBeLessThan(8_000);
     await sleep(3_000);
   }
   console.log(`${3 * READERS} readers that do not read: peak RSS ${peakRssMb(server.pid).toFixed(0)} MB`);

@@ -23,7 +23,7 @@ interface Step {
 
 const ERROR = 'RuntimeError: CUDA out of memory';
 
-describe.skipIf(!hasBrowser)('a day with the console', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('a day with the console', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;

@@ -12,7 +12,7 @@ import { openPage, signIn, violationsOf } from './console-page.ts';
 /** Screenshots for people to look at; git ignores them. */
 const SCREENSHOTS = fileURLToPath(new URL('../../test-results/billing/', import.meta.url));
 
-describe.skipIf(!hasBrowser)('the page on costs', { timeout: 180_000 }, () => {
+describe.skipIf(!hasBrowser)('the page on costs', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;

@@ -19,7 +19,7 @@ interface Build {
 
 const PROGRAM = 'print("hello")\n';
 
-describe.skipIf(!hasBrowser)('builds in the console', { timeout: 180_000 }, () => {
+describe.skipIf(!hasBrowser)('builds in the console', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let api: Api;
@@ -156,7 +156,7 @@ describe.skipIf(!hasBrowser)('builds in the console', { timeout: 180_000 }, () =
     await openTab(page, 'Releases', 'Builds');
     const region = page.getByRole('region', { name: 'builds' });
     await region.getByRole('link', { name: 'slow', exact: true }).waitFor();
-    expect(await region.getByRole('row').count()).toBe(2); // with the header
+    await expect.poll(() => region.getByRole('row').count()).toBe(2); // with the header
     expect(await violationsOf(page)).toEqual([]);
     await shoot('tab');
     await page.keyboard.press('Control+k');

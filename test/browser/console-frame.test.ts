@@ -7,7 +7,7 @@ import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, signIn, violationsOf } from './console-page.ts';
 
-describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, () => {
+describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let api: Api;
@@ -168,7 +168,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
       return route.abort();
     });
     await opened.goto(`${server.url}/`);
-    await opened.getByRole('status').getByText('The console could not be loaded.').waitFor({ timeout: 30_000 });
+    await opened.getByRole('status').getByText('The console could not be loaded.').waitFor({ timeout: 60_000 });
     expect(asked).toBe(4);
     await opened.close();
   });
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, (
     await page.getByRole('heading', { name: 'admin', level: 1 }).waitFor();
     await choose('base template', 'base');
     await page.getByRole('textbox', { name: 'Search templates' }).waitFor();
-    expect(await page.getByRole('row').count()).toBe(2); // the header and the one found
+    await expect.poll(() => page.getByRole('row').count()).toBe(2); // the header and the one found
     await choose('create secret', 'Create secret…');
     await page.getByRole('dialog', { name: 'New secret' }).waitFor();
     await page.keyboard.press('Escape');

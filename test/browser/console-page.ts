@@ -25,13 +25,13 @@ interface PageOptions {
   expected?: RegExp;
 }
 
-/** Opens a page with storage of its own, by default light and 1280 x 900 pixels. What it does waits for up to 30 s. */
+/** Opens a page with storage of its own, by default light and 1280 x 900 pixels. What it does waits for up to a minute. */
 export async function openPage(
   browser: Browser,
   { width = 1280, height = 900, colorScheme = 'light', complaints, expected = EXPECTED_ERROR }: PageOptions = {},
 ): Promise<Page> {
   const page = await browser.newPage({ viewport: { width, height }, colorScheme });
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
   page.on('pageerror', (error) => complaints?.push(error.message));
   page.on('console', (message) => {
     if (message.type() === 'error' && !expected.test(message.text())) complaints?.push(message.text());

@@ -12,7 +12,6 @@ import { openPage, openTab, signIn, violationsOf } from './console-page.ts';
 
 /** Screenshots for people to look at; git ignores them. */
 const SCREENSHOTS = fileURLToPath(new URL('../../test-results/console/', import.meta.url));
-const SLOW = { timeout: 45_000 };
 /** Read from the console's table: a new section is looked at too. */
 const ENDPOINT_SECTIONS = [
   ...readFileSync(new URL('../../console/src/pages/endpoints/endpoint-tabs.ts', import.meta.url), 'utf8').matchAll(
@@ -34,7 +33,7 @@ async function newPage(colorScheme: 'light' | 'dark' = 'light', width = 1280): P
 }
 
 describeWithEngine('the console', () =>
-  describe.skipIf(!hasBrowser)('in a browser', { timeout: 180_000 }, () => {
+  describe.skipIf(!hasBrowser)('in a browser', { timeout: 300_000 }, () => {
     beforeAll(async () => {
       await needExampleImages();
       await mkdir(SCREENSHOTS, { recursive: true });
@@ -86,7 +85,7 @@ describeWithEngine('the console', () =>
       await openTab(page, 'Requests');
       await page.getByRole('textbox', { name: 'Input' }).fill('{"echo": "from the browser", "logLines": 3}');
       await page.getByRole('button', { name: 'Run job' }).click();
-      await page.getByText('Completed').first().waitFor(SLOW);
+      await page.getByText('Completed').first().waitFor();
       await page.getByText('"from the browser"', { exact: true }).waitFor();
 
       await openTab(page, 'Overview');
@@ -110,7 +109,7 @@ describeWithEngine('the console', () =>
 
       await page.getByRole('tab', { name: 'Releases' }).click();
       await page.getByText('podyard/echo-js:dev → podyard/echo-js:v2').waitFor();
-      await page.getByText('1 of 1 workers on version 2.').waitFor(SLOW);
+      await page.getByText('1 of 1 workers on version 2.').waitFor();
       await page.getByRole('button', { name: 'Roll back' }).click();
       await page.getByText('podyard/echo-js:v2 → podyard/echo-js:dev').waitFor();
 
@@ -192,11 +191,11 @@ describeWithEngine('the console', () =>
       await page.getByRole('option').first().click();
       await page.getByRole('button', { name: 'Create pod' }).click();
       await page.getByRole('heading', { name: 'box', level: 1 }).waitFor();
-      await page.getByRole('button', { name: 'Stop' }).waitFor(SLOW);
+      await page.getByRole('button', { name: 'Stop' }).waitFor();
       await page.getByRole('button', { name: 'Terminate…' }).click();
       await page.getByRole('dialog').getByRole('textbox').fill('box');
       await page.getByRole('dialog').getByRole('button', { name: 'Terminate' }).click();
-      await page.getByText('No pods yet').waitFor(SLOW);
+      await page.getByText('No pods yet').waitFor();
     });
 
     test('a cluster is created, shows its pods, and is deleted', async () => {
@@ -212,7 +211,7 @@ describeWithEngine('the console', () =>
       await page.getByRole('button', { name: 'Create cluster' }).click();
       await page.getByRole('heading', { name: 'ring', level: 1 }).waitFor();
       const rows = page.getByRole('table', { name: 'Pods of the cluster' }).getByRole('row');
-      await rows.filter({ hasText: 'ring-1' }).filter({ hasText: 'Running' }).waitFor(SLOW);
+      await rows.filter({ hasText: 'ring-1' }).filter({ hasText: 'Running' }).waitFor();
       await rows.getByRole('link', { name: 'ring-1' }).click();
       await page.getByText('Rank 1 of its cluster').waitFor();
       expect(await page.getByRole('button', { name: 'Terminate…' }).count()).toBe(0);
@@ -220,7 +219,7 @@ describeWithEngine('the console', () =>
       await page.getByRole('button', { name: 'Delete…' }).click();
       await page.getByRole('dialog').getByRole('textbox').fill('ring');
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-      await page.getByText('No clusters yet').waitFor(SLOW);
+      await page.getByText('No clusters yet').waitFor();
     });
 
     /** Records of each kind, so that no page is empty; made once for both tests. Returns the pages. */
@@ -266,7 +265,7 @@ describeWithEngine('the console', () =>
       for (const path of paths) {
         await page.goto(`${server.url}/#/${path}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
-        await expect.poll(() => page.locator('[aria-busy=true]').count(), SLOW).toBe(0);
+        await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
         const found = await violationsOf(page);
         if (found.length > 0) violations[path] = found;
         await page.screenshot({ path: `${SCREENSHOTS}${nameOf(path)}-${scheme}-${width}.png` });

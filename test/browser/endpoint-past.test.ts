@@ -7,7 +7,7 @@ import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, openTab, signIn, violationsOf } from './console-page.ts';
 
-describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, () => {
+describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;

@@ -13,7 +13,7 @@ import { openPage, signIn, violationsOf } from './console-page.ts';
 const SCREENSHOTS = fileURLToPath(new URL('../../test-results/console/', import.meta.url));
 const FAILURE = 'it exited with code 1:\nTraceback (most recent call last):\nCUDA out of memory';
 
-describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 180_000 }, () => {
+describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;

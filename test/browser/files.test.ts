@@ -12,7 +12,7 @@ const PNG = Buffer.from(
   'base64',
 );
 
-describe.skipIf(!hasBrowser)('the files of a volume', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('the files of a volume', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;

@@ -7,7 +7,7 @@ import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, signIn, violationsOf } from './console-page.ts';
 
-describe.skipIf(!hasBrowser)('the first visit', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('the first visit', { timeout: 300_000 }, () => {
   const complaints: string[] = [];
   let database: TestDatabase;
   let server: ServerProcess;

@@ -7,7 +7,7 @@ import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, signIn, violationsOf } from './console-page.ts';
 
-describe.skipIf(!hasBrowser)('forms in the console', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('forms in the console', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;
@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)('forms in the console', { timeout: 120_000 }, () =>
 
   /** Waits for dialogs to have faded in: until then their colors are half transparent. */
   async function expectAccessible(): Promise<void> {
-    await expect.poll(() => violationsOf(page), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => violationsOf(page)).toEqual([]);
   }
   const shot = async (name: string) => {
     if (process.env.PODYARD_SHOTS) await page.screenshot({ path: `${process.env.PODYARD_SHOTS}/${name}.png` });

@@ -36,7 +36,7 @@ const OTHER_PAGES = [
 ].flatMap(([, path]) => (ASKED_ELSEWHERE.includes(path!) ? [] : [path!]));
 const LISTS = ['endpoints', 'pods', 'clusters', 'templates', 'volumes', 'registries', 'keys', 'users', 'limits'];
 
-describe.skipIf(!hasBrowser)('names that others chose', { timeout: 180_000 }, () => {
+describe.skipIf(!hasBrowser)('names that others chose', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;

@@ -9,7 +9,7 @@ import { signIn, violationsOf } from './console-page.ts';
 
 const PASSWORD = 'pelican gravel ounce tilt';
 
-describe.skipIf(!hasBrowser)('local accounts in the console', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('local accounts in the console', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;
@@ -36,7 +36,7 @@ describe.skipIf(!hasBrowser)('local accounts in the console', { timeout: 120_000
   const newPage = async (colorScheme: 'light' | 'dark') => {
     const context = await browser.newContext({ colorScheme, viewport: { width: 1280, height: 900 } });
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(60_000);
     page.on('pageerror', (error) => complaints.push(error.message));
     return page;
   };

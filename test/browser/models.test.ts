@@ -12,7 +12,7 @@ import { openPage, openTab, signIn, violationsOf } from './console-page.ts';
 /** As long as a name of the hub may be: 193 characters. */
 const LONG = `${'o'.repeat(96)}/${'name-'.repeat(19)}n`;
 
-describe.skipIf(!hasBrowser)('models', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('models', { timeout: 300_000 }, () => {
   let hub: ModelHub;
   let database: TestDatabase;
   let server: ServerProcess;

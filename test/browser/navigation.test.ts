@@ -10,7 +10,7 @@ import { openPage, openTab, signIn, violationsOf } from './console-page.ts';
 
 const LONG = `${'name-without-a-space-'.repeat(9)}🌊`;
 
-describe.skipIf(!hasBrowser)('finding the way', { timeout: 180_000 }, () => {
+describe.skipIf(!hasBrowser)('finding the way', { timeout: 300_000 }, () => {
   const complaints: string[] = [];
   let database: TestDatabase;
   let server: ServerProcess;

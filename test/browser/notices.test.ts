@@ -9,7 +9,7 @@ import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, signIn, violationsOf } from './console-page.ts';
 
-describe.skipIf(!hasBrowser)('notices in the console', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('notices in the console', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;
@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('notices in the console', { timeout: 120_000 }, () 
     expect(complaints).toEqual([]);
   });
 
-  const expectAccessible = (page: Page) => expect.poll(() => violationsOf(page), { timeout: 10_000 }).toEqual([]);
+  const expectAccessible = (page: Page) => expect.poll(() => violationsOf(page)).toEqual([]);
 
   test.each([
     ['light', 1280],

@@ -23,7 +23,7 @@ server.listen(Number(process.env.WEB_PORT), '0.0.0.0');
 process.on('SIGTERM', () => process.exit(0));
 `;
 
-describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 300_000 }, () => {
   let server: ServerProcess;
   let browser: Browser;
   let api: Api;
@@ -48,7 +48,7 @@ describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 },
     const page = await browser.newPage();
     await until('the pod answers', async () => (await page.goto(url))?.status() === 200);
     await page.close();
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();

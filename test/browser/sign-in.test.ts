@@ -12,7 +12,7 @@ import { CLIENT_ID, CLIENT_SECRET, OidcServer } from '../stand-ins/oidc-server.t
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, signIn, violationsOf } from './console-page.ts';
 
-describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('signing in to the console', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let provider: OidcServer;
   let server: ServerProcess;

@@ -5,7 +5,7 @@ import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, signIn, violationsOf } from './console-page.ts';
 
-describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 300_000 }, () => {
   let server: ServerProcess;
   let browser: Browser;
   let page: Page;
@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 120_000 }, 
     browser = await launchBrowser();
     page = await openPage(browser, { width: 1200, complaints: problems, expected: /40\d/ });
     await signIn(page, server);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();

@@ -7,7 +7,7 @@ import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { openPage, signIn, violationsOf } from './console-page.ts';
 
-describe.skipIf(!hasBrowser)('the trial of a release', { timeout: 180_000 }, () => {
+describe.skipIf(!hasBrowser)('the trial of a release', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;

@@ -12,7 +12,7 @@ import { openPage, signIn, violationsOf } from './console-page.ts';
 /** Screenshots for people to look at; git ignores them. */
 const SCREENSHOTS = fileURLToPath(new URL('../../test-results/console/', import.meta.url));
 
-describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('users in the console', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let server: ServerProcess;
   let browser: Browser;
@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () =>
 
   /** Waits for dialogs to have faded: until then their colors are half transparent. */
   async function expectAccessible(of = page): Promise<void> {
-    await expect.poll(() => violationsOf(of), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => violationsOf(of)).toEqual([]);
   }
 
   const button = (name: string, of = page) => of.getByRole('button', { name, exact: true });

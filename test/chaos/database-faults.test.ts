@@ -130,4 +130,4 @@ test('without a free connection requests are refused with the reason, and answer
     const after = await Promise.all(Array.from({ length: 60 }, () => call(server, '/v2/serverless')));
     return after.every(({ status }) => status === 200);
   });
-}, 120_000);
+});

@@ -47,7 +47,7 @@ test('a server without a free descriptor does not end, takes no worker for dead,
   expect((await api.status(endpoint, job.id)).retries ?? 0).toBe(0);
   expect((await api.workers(endpoint)).map(({ id }) => id)).toEqual(expect.arrayContaining(before));
   expect(await api.ended(endpoint, (await api.run(endpoint, { echo: 2 })).id)).toMatchObject({ status: 'COMPLETED' });
-}, 120_000);
+});
 
 test('without a free descriptor a listing of files has all of them, or fails', async ({ skip }) => {
   if (process.getuid?.() !== 0 || spawnSync('prlimit', ['--version']).status !== 0) skip('needs root and prlimit');

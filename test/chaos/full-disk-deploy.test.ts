@@ -69,7 +69,7 @@ describe.skipIf(process.getuid!() !== 0)('on a full disk', () => {
       await server.stop();
       execFileSync('umount', ['--lazy', server.dataDir]);
       await server.dispose();
-    }, 60_000);
+    });
     await server.start();
     const { write, deploy, deployInVain, endpoints, lastBuild, api, env, folder } = await deployer(server);
     const made = async () => [
@@ -136,7 +136,7 @@ describe.skipIf(process.getuid!() !== 0)('on a full disk', () => {
         await server.dispose();
         await engine.dispose(); // unmounts it as well
         await rm(disk, { recursive: true });
-      }, 60_000);
+      });
       const own = new Engine(engine.socketPath);
       await makeBase(own);
       await own.close();

@@ -53,7 +53,7 @@ test(
     const answers = clients.reduce((sum, client) => sum + client.answers, 0);
     console.log(`rolling update of two processes: ${answers} answers, 0 resets`);
     expect(clients.flatMap(({ faults }) => faults)).toEqual([]);
-    expect(answers).toBeGreaterThan(100);
+    expect(answers).toBeGreaterThan(30);
   },
   limitMs(180_000),
 );

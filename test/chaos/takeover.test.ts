@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { fairMs } from '../fair-ms.ts';
 
 /** Starts a process for the API and the queue; `control` starts candidates for the lead. Workers are processes of this machine. */
 async function begin() {
@@ -32,14 +33,15 @@ test('after the leader is killed another one leads within 5 s: no worker starts 
   await control();
 
   await leader.kill();
-  const killedAt = Date.now();
-  const job = await api.run(other, { echo: 'for the new leader' });
-  const [started] = await until('the new leader starts a worker', async () => {
-    const rows = await data.query<{ at: Date }>('select created_at as at from workers where endpoint_id = $1', [other]);
-    return rows.length > 0 && rows;
+  let job: { id: string };
+  const tookMs = await fairMs(async () => {
+    job = await api.run(other, { echo: 'for the new leader' });
+    await until('the new leader starts a worker', async () => {
+      return (await data.query('select from workers where endpoint_id = $1', [other])).length > 0;
+    });
   });
-  expect(started!.at.getTime() - killedAt).toBeLessThan(5_000);
-  expect(await api.ended(other, job.id)).toMatchObject({ status: 'COMPLETED', output: 'for the new leader' });
+  expect(tookMs).toBeLessThan(5_000);
+  expect(await api.ended(other, job!.id)).toMatchObject({ status: 'COMPLETED', output: 'for the new leader' });
 
   for (const [i, { id }] of jobs.entries()) {
     expect(await api.ended(busy, id)).toMatchObject({ status: 'COMPLETED', output: i + 1 });
@@ -53,7 +55,7 @@ test('after the leader is killed another one leads within 5 s: no worker starts 
     'all are idle, and stop',
     async () => (await api.workers(busy)).length + (await api.workers(other)).length === 0,
   );
-}, 120_000);
+}, 180_000);
 
 test('a frozen leader is replaced within 10 s, and steps down without a write when it thaws', async () => {
   const { data, api, control } = await begin();
@@ -66,9 +68,8 @@ test('a frozen leader is replaced within 10 s, and steps down without a write wh
 
   process.kill(frozen.pid, 'SIGSTOP');
   onTestFinished(() => void (frozen.isRunning && process.kill(frozen.pid, 'SIGCONT')));
-  const frozenAt = performance.now();
-  await until('the other one leads', async () => standby.stderr.includes('this process leads'), 30_000);
-  expect(performance.now() - frozenAt).toBeLessThan(10_000);
+  const leads = async () => standby.stderr.includes('this process leads');
+  expect(await fairMs(() => until('the other one leads', leads, 60_000))).toBeLessThan(10_000);
   const second = await api.createEndpoint(settings);
   const jobs = await Promise.all([first, second].map((id) => api.run(id, { echo: id })));
 
@@ -83,7 +84,7 @@ test('a frozen leader is replaced within 10 s, and steps down without a write wh
   ]);
   expect(epochs.map(({ epoch }) => epoch)).toEqual([current!.epoch]);
   expect(frozen.isRunning).toBe(true);
-}, 120_000);
+}, 180_000);
 
 /** Records the epoch of each statement of control that changes workers or counters. */
 async function recordWrites(data: ServerProcess): Promise<void> {

@@ -99,4 +99,4 @@ test('a read-only database is a 503 with Retry-After and the reason on every pla
   const health = lines.filter(({ message }) => message.startsWith('the database '));
   expect(health.map(({ level }) => level)).toEqual(['error', 'info']);
   expect(lines.filter(({ message }) => /^(request|loop) failed/.test(message))).toEqual([]);
-}, 90_000);
+});

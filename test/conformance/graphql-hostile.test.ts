@@ -46,14 +46,14 @@ const HOSTILE: Record<string, string> = {
 
 test.each(Object.keys(HOSTILE))('%s', async (name) => {
   const payload = { query: HOSTILE[name], operationName: name.includes('operations') ? 'Q0' : null };
-  const startedAt = performance.now();
+  const before = process.cpuUsage();
   const response = await rest.callGraphql({ method: 'POST', url: `/graphql?api_key=${rest.alice.key}`, payload });
-  const tookMs = performance.now() - startedAt;
+  const { user, system } = process.cpuUsage(before);
   expect(response.statusCode).toBe(400);
   const { errors } = response.json();
   expect(errors[0].extensions.code).toBe('BAD_USER_INPUT');
   expect(response.body.length).toBeLessThan(20_000);
-  expect(tookMs).toBeLessThan(5_000); // takes milliseconds unless the cost is quadratic
+  expect((user + system) / 1_000).toBeLessThan(5_000); // milliseconds of a processor, unless the cost is quadratic
   const { data } = await rest.graphql('{ myself { id } }', { key: rest.alice.key });
   expect(data).toEqual({ myself: { id: rest.alice.userId } });
 });

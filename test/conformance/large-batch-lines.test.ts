@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
 import { change } from '../../src/domain/change.ts';
 import { updateLimits } from '../../src/domain/quotas/update-limits.ts';
+import { fairMs } from '../fair-ms.ts';
 import { type Answer, QueuePlaneFixture } from '../queue-plane.ts';
 
 const MIB = 2 ** 20;
@@ -50,14 +51,12 @@ test('many uploads of the largest requests at once are all taken, and a small jo
   });
   let slowestMs = 0;
   while (!isOver) {
-    const startedAt = performance.now();
-    await plane.run(endpoint);
-    slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+    slowestMs = Math.max(slowestMs, await fairMs(() => plane.run(endpoint)));
     await plane.call('POST', `${endpoint}/purge-queue`);
   }
   expect((await uploads).map(({ status, body }) => [status, body.accepted])).toEqual(Array(8).fill([200, 1]));
   expect(slowestMs).toBeLessThan(1_000); // memory would be waited for until uploads give it up
-}, 60_000);
+});
 
 test('a line a little over the limit is rejected alone, with the limit and the setting', async () => {
   const { body } = await upload(`${line(100)}\n${line(LIMIT_BYTES + 1)}\n${line(100)}`, LINES);

@@ -37,7 +37,6 @@ async function alive<T>(worker: FakeWorker, work: Promise<T>): Promise<T> {
       return state.isOver;
     },
     (isOver) => isOver,
-    15_000,
   );
   return done;
 }
@@ -70,7 +69,7 @@ describe('a silent worker', () => {
       inProgress: 0,
       inQueue: 0,
     });
-  }, 20_000);
+  });
 
   test('is one that neither pings, takes nor streams: any of these keeps its job', async () => {
     const id = await plane.endpoint(1);
@@ -85,7 +84,7 @@ describe('a silent worker', () => {
     }
     expect((await worker.done(jobId, '{"output":1}')).status).toBe(200);
     expect((await plane.status(id, jobId)).retries).toBeUndefined();
-  }, 20_000);
+  });
 });
 
 /** docs/interface/worker-api.md, "Leases" */
@@ -232,7 +231,6 @@ test('a worker that is not ready within RUNPOD_INIT_TIMEOUT is stopped with the 
   const [ended] = await until(
     () => plane.sql("select phase_reason, is_lost from workers where endpoint_id = $1 and phase = 'EXITED'", id),
     (rows) => rows.length > 0,
-    15_000,
   );
   expect(ended).toEqual({
     phase_reason: 'it was not ready within 1 s of its start (RUNPOD_INIT_TIMEOUT)',

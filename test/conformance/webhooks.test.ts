@@ -69,7 +69,8 @@ afterAll(async () => {
   await plane.close();
   await receiver.stop();
 });
-beforeEach(() => {
+beforeEach(async () => {
+  await plane.sql('delete from webhook_deliveries'); // those of an earlier test would be tried again in this one
   receiver.received.length = 0;
   receiver.answer = () => ({ status: 200 });
 });
@@ -137,7 +138,9 @@ describe('a webhook that fails', () => {
         () => deliveries(jobId),
         ([delivery]) => delivery?.attempt === attempt,
       );
-      expect(Math.abs((row.next_at.getTime() - before) / 1000 - 10)).toBeLessThan(2);
+      const triedAt = row.next_at.getTime() - 10_000;
+      expect(triedAt).toBeGreaterThanOrEqual(before);
+      expect(triedAt).toBeLessThanOrEqual(Date.now());
       expect(receiver.received).toHaveLength(attempt);
       await skipPause(jobId);
     }

@@ -410,10 +410,10 @@ describe('drain', () => {
         () => own.sql('select from jobs where waiter is not null'),
         (rows) => rows.length === 2,
       );
-      const { ms } = await timed(own.restart());
+      const { ms } = await timed(own.restart()); // where nothing is answered early, 30 s
       expect((await take).status).toBe(204);
       for (const client of clients) expect((await client).body).toMatchObject({ status: 'IN_QUEUE' });
-      expect(ms).toBeLessThan(2_500);
+      expect(ms).toBeLessThan(25_000);
     } finally {
       await own.close();
     }

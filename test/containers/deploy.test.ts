@@ -8,6 +8,7 @@ import { Api, until } from '../e2e/api.ts';
 import { RemoteDev } from '../e2e/dev-remote.ts';
 import { run, runToFailure } from '../e2e/podyard-command.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { whileImagesGo } from '../engine.ts';
 import { describeWithEngine, needExampleImages } from './container-engine.ts';
 
 const BASE = 'localhost/podyard/test-dev:1';
@@ -40,7 +41,8 @@ describeWithEngine('a folder is deployed', () => {
       .getImage(BASE)
       .remove({ force: true })
       .catch(() => {}); // never made
-    for (const { image } of await builtImages()) await new Docker().getImage(image).remove({ force: true });
+    for (const { image } of await builtImages())
+      await whileImagesGo(() => new Docker().getImage(image).remove({ force: true }));
     await server?.dispose();
     if (home) await rm(home, { recursive: true, force: true });
   });

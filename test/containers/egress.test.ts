@@ -160,7 +160,7 @@ describeWithEngine('egress', () => {
     const { chains, hooks } = await ownRules(base);
     for (const hook of hooks) execFileSync('iptables', ['-w', '10', ...hook.replace('-A', '-D').split(' ')]);
     execFileSync('iptables', ['-w', '10', '-F', chains[0]!]);
-    await until('the rules are back', async () => (await ownRules(base)).hooks.length === hooks.length, 30_000);
+    await until('the rules are back', async () => (await ownRules(base)).hooks.length === hooks.length);
     expect(await reachOf(server)).toEqual(LAN);
   });
 

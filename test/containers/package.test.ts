@@ -133,7 +133,7 @@ test('in an empty folder `npx podyard serve` runs jobs and serves the console', 
     const endpointId = await api.createEndpoint({ workers: { min: 0, max: 1 } });
     expect(await api.runToEnd(endpointId, { echo: 'packed' })).toMatchObject({ status: 'COMPLETED', output: 'packed' });
   });
-}, 120_000);
+});
 
 describeWithEngine('deploy/', () => {
   const registry = `localhost/podyard-test-${newId(6).toLowerCase()}`;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import Docker from 'dockerode';
+import { whileImagesGo } from '../engine.ts';
 import { freePort } from '../free-port.ts';
 
 /** True when Debian's registry is installed. */
@@ -73,12 +74,13 @@ export class PrivateRegistry {
     const program = Config.Cmd || Config.Entrypoint ? {} : { Cmd: ['none'] }; // without one the engine makes no container
     const original = await docker.createContainer({ Image: image, ...program });
     const changes = `LABEL podyard.test.copy=${this.host}`;
-    await original.commit({ repo: `${this.host}/${repository}`, tag, changes }).finally(() => original.remove());
+    const commit = () => original.commit({ repo: `${this.host}/${repository}`, tag, changes });
+    await whileImagesGo(commit).finally(() => original.remove());
     const push = await docker.getImage(name).push({ authconfig: { ...this.auth, serveraddress: this.host } });
     await new Promise((resolve, reject) =>
       docker.modem.followProgress(push, (error) => (error ? reject(error) : resolve(null))),
     );
-    await docker.getImage(name).remove();
+    await whileImagesGo(() => docker.getImage(name).remove());
     this.#pushed.push(name);
     return name;
   }

@@ -3,14 +3,14 @@ import { newId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';
 import type { PrepareOptions, Runtime } from '../../src/runtimes/runtime.ts';
-import { docker, hasEngine } from '../engine.ts';
+import { docker, hasEngine, whileImagesGo } from '../engine.ts';
 import { hasRegistryProgram, PrivateRegistry } from './private-registry.ts';
 import { uploadRandomImage } from './random-image.ts';
 import { RegistryDoor } from './registry-door.ts';
 
 const LAYERS = 3;
 
-describe.skipIf(!hasEngine || !hasRegistryProgram())('an image that many wait for', { timeout: 60_000 }, () => {
+describe.skipIf(!hasEngine || !hasRegistryProgram())('an image that many wait for', { timeout: 120_000 }, () => {
   let registry: PrivateRegistry;
   let door: RegistryDoor;
   let runtime: Runtime;
@@ -22,7 +22,7 @@ describe.skipIf(!hasEngine || !hasRegistryProgram())('an image that many wait fo
     door = new RegistryDoor(registry);
     image = `${await door.open()}/team/many:v1`;
     runtime = createDockerRuntime({ installation: newId<string>(), gpus: new Map(), logger: silentLogger });
-  }, 120_000);
+  });
   afterAll(async () => {
     await runtime?.close();
     await forget();
@@ -35,7 +35,7 @@ describe.skipIf(!hasEngine || !hasRegistryProgram())('an image that many wait fo
       .getImage(image)
       .inspect()
       .catch(() => null);
-    if (found) await docker.getImage(found.Id).remove({ force: true });
+    if (found) await whileImagesGo(() => docker.getImage(found.Id).remove({ force: true }));
   }
 
   /** Ten at once. Returns what each of them heard. */

@@ -123,7 +123,7 @@ describeWithEngine('secrets of workers in containers', () => {
     await api.delete(id);
     await until('the containers are gone', async () => (await containersOf(server.installation)).size === 0);
     expect(findProcesses(CANARY, 'environ')).toEqual([]);
-  }, 120_000);
+  });
 
   test('a missing secret is named and delays the start until it exists', async () => {
     const env = { TOKEN: 'a{{ RUNPOD_SECRET_later }}b' };

@@ -5,7 +5,7 @@ import type { ServerProcess } from './server-process.ts';
 
 const REQUEST_TIMEOUT_MS = 120_000;
 /** Default timeout of `until`. The tests on a cluster set a longer one, because nodes report late. */
-const UNTIL_TIMEOUT_MS = Number(process.env.PODYARD_TEST_TIMEOUT_MS ?? 30_000);
+const UNTIL_TIMEOUT_MS = Number(process.env.PODYARD_TEST_TIMEOUT_MS ?? 60_000);
 
 export interface Job {
   id: string;
@@ -154,7 +154,7 @@ export class Api {
     isEnough: (events: LogEvent[]) => boolean,
     options: LogsReading = {},
   ): Promise<LogEvent[]> {
-    const { after, tail = 5000, atMostMs = 20_000 } = options;
+    const { after, tail = 5000, atMostMs = 60_000 } = options;
     const response = await fetch(`${this.#url}${path}?tail=${tail}`, {
       headers: { authorization: `Bearer ${this.#key}`, ...(after ? { 'last-event-id': after } : {}) },
       signal: AbortSignal.timeout(atMostMs),

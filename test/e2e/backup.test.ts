@@ -101,7 +101,7 @@ test('a backup is written while jobs run', async () => {
   expect(text).not.toContain('hunter2');
   const refused = await runToFailure(['move', '--data-dir', server.dataDir, '--to', databases[0]!.url]);
   expect(refused).toContain('a server runs on the embedded database in');
-}, 120_000);
+});
 
 test('a move killed halfway changes nothing; a complete one carries everything there and back', async () => {
   const to = databases[0]!.url;
@@ -138,7 +138,7 @@ test('a backup that is killed leaves no connection and no file that looks like o
     await pool.query('drop table if exists filler');
     await rm(place, { recursive: true });
   }
-}, 120_000);
+});
 
 test('a restore killed halfway leaves nothing; after a complete one another server continues from the backup', async () => {
   await server.dispose();

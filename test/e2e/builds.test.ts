@@ -18,7 +18,7 @@ let api: Api;
 beforeAll(async () => {
   server = await ServerProcess.start({ runtime: 'process', env: { PODYARD_WEBHOOK_NETWORKS: '127.0.0.1' } });
   api = new Api(server);
-}, 90_000);
+});
 afterEach(() => leaveNothing(server, api), 60_000);
 afterAll(() => server?.dispose(), 60_000);
 
@@ -86,7 +86,7 @@ test('a folder with a handler is built and serves jobs; another line is another 
     const { output } = await api.runToEnd(endpointId, 3);
     return JSON.stringify(output) === '{"one":3}';
   });
-}, 120_000);
+});
 
 test('a push is built, and the endpoint serves its code; a webhook announces the next one', async () => {
   const git = await GitServer.start();
@@ -128,7 +128,7 @@ test('a push is built, and the endpoint serves its code; a webhook announces the
   } finally {
     await git.stop();
   }
-}, 120_000);
+});
 
 test('of a build that fails, the step, its exit code and its last lines are told, live and later', async () => {
   const { id } = await build(handlerWith('x'), shell('echo compiling; echo broken >&2; exit 7'));
@@ -138,7 +138,7 @@ test('of a build that fails, the step, its exit code and its last lines are told
   expect(failed.reason).toMatch(/^Step 'sh -c echo compiling.* failed with exit code 7\. Its last lines:/);
   expect(failed.steps.at(-1)!.status).toBe('FAILED');
   for (const line of ['"compiling"', '"broken"']) expect(log).toContain(`"text":${line}`);
-}, 60_000);
+});
 
 test('a server that is killed while it builds builds once more, and leaves neither processes nor folders', async () => {
   const { id } = await build(handlerWith('x'), shell('echo started; sleep 100'));
@@ -160,7 +160,7 @@ test('a server that is killed while it builds builds once more, and leaves neith
   const [installation] = await readdir(join(server.dataDir, 'images'));
   expect(existsSync(join(server.dataDir, 'images', installation!, id))).toBe(false);
   expect(findProcesses(`build-${id}`, 'environ')).toEqual([]);
-}, 120_000);
+});
 
 test('a server that is asked to stop builds again after its start', async () => {
   const { id } = await build(handlerWith('x'), shell('echo started; sleep 2'));
@@ -168,12 +168,12 @@ test('a server that is asked to stop builds again after its start', async () => 
   await server.stop();
   await server.start();
   expect((await ended(id)).status).toBe('COMPLETED');
-}, 120_000);
+});
 
 test('files of several chunks are taken side by side', async () => {
   const content = 'x'.repeat(5 * 2 ** 20);
   await Promise.all(Array.from({ length: 8 }, (_, i) => send(`${i}${content}`)));
-}, 60_000);
+});
 
 test('an upload whose connection is cut goes on with the rest', async () => {
   const content = Buffer.alloc(4 * 2 ** 20, 'y');
@@ -205,4 +205,4 @@ test('an upload whose connection is cut goes on with the rest', async () => {
     return (await answered.catch(() => 0)) === 204;
   });
   expect(await api.call('POST', '/v2/builds/missing-files', { files })).toEqual({ missing: [], partial: [] });
-}, 60_000);
+});

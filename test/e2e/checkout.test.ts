@@ -24,7 +24,7 @@ beforeAll(async () => {
       symlinkSync(join(ROOT, folder, name), join(checkout, folder, name));
     }
   }
-}, 60_000);
+});
 afterAll(() => rm(checkout, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }));
 
 interface Started {
@@ -76,7 +76,7 @@ test('a new checkout serves at once; its console and documentation are built mea
   await until('both are built', async () => (await fetch(`${url}/`)).ok && (await fetch(`${url}/docs/`)).ok, 60_000);
   expect(await (await fetch(url)).text()).toContain('<div id="root">');
   expect(output()).not.toContain('built');
-}, 120_000);
+});
 
 test('a build that fails is said once, in words; the server keeps running, with the console it had', async () => {
   appendFileSync(join(checkout, 'console/src/main.tsx'), "\nimport './nowhere.ts';\n");
@@ -89,4 +89,4 @@ test('a build that fails is said once, in words; the server keeps running, with 
   ).toHaveLength(1);
   expect(output()).not.toMatch(/^\s+at /m);
   expect((await fetch(url)).status).toBe(200);
-}, 120_000);
+});

@@ -92,7 +92,7 @@ export function cutSessionTests(runtime: TestedRuntime, place: () => RuntimePlac
     const token = newToken();
     await beginAll(token);
     await server.kill();
-    await until('no program is left', async () => (await count(token)) === 0, 15_000);
+    await until('no program is left', async () => (await count(token)) === 0);
     await server.start();
     await beginAll(newToken());
     const { terminals } = await api.call<{ terminals: Session[] }>('GET', '/v2/account/terminals');

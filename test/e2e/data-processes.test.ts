@@ -148,12 +148,12 @@ test('when the first process is killed the others release the ports and end; the
     await server.kill();
     await server.start();
     expect(await api.runToEnd(id, { echo: i })).toMatchObject({ output: i });
-    await until('the old ones are gone', async () => (await Promise.all(children.map(isGone))).every(Boolean), 10_000);
+    await until('the old ones are gone', async () => (await Promise.all(children.map(isGone))).every(Boolean));
   }
   const children = await bothOf(server);
   expect(await server.stop()).toBe(0);
   expect(await Promise.all(children.map(isGone))).toEqual([true, true]);
-}, 120_000);
+});
 
 test('on SIGTERM it stops being ready, keeps serving until load balancers notice, and answers its held requests', async () => {
   const env = { PODYARD_DATA_PROCESSES: '2', PODYARD_STOP_DELAY_SECONDS: '2' };

@@ -47,5 +47,5 @@ export function demoTest(runtime: TestedRuntime): void {
       }
       await rm(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
     }
-  }, 120_000);
+  });
 }

@@ -20,11 +20,11 @@ beforeAll(async () => {
   api = new Api(server);
   home = await mkdtemp(join(tmpdir(), 'podyard-home-'));
   env = { PODYARD_URL: server.url, PODYARD_API_KEY: server.key, HOME: home };
-}, 90_000);
+});
 afterAll(async () => {
   await server?.dispose();
   await rm(home, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** Where this machine gets packages. */
 function mirrors(): Record<string, string> {
@@ -77,7 +77,7 @@ test('a dependency that does not resolve fails the build with npm’s own lines,
   expect(JSON.parse(await run(['endpoints', '--json'], env)).map(({ name }: { name: string }) => name)).not.toContain(
     'lost',
   );
-}, 120_000);
+});
 
 test('an HTTP server of the template is reached under the printed URL', async () => {
   const folder = join(home, 'web');
@@ -87,14 +87,14 @@ test('an HTTP server of the template is reached under the printed URL', async ()
     headers: { authorization: `Bearer ${server.key}` },
   });
   expect(await response.json()).toEqual({ greeting: 'Hello, world!', path: '/hello' });
-}, 120_000);
+});
 
 test('a handler in Python is served as it is', async () => {
   const folder = join(home, 'python');
   await run(['init', folder], env);
   await run(['deploy', folder], env);
   expect((await api.runToEnd(await idOf('python'), { name: 'Ada' })).output).toEqual({ greeting: 'Hello, Ada!' });
-}, 120_000);
+});
 
 describe('dev --remote', () => {
   let folder: string;
@@ -121,7 +121,7 @@ describe('dev --remote', () => {
       "import { word } from './lib/word.js';\nexport default async () => word + ' ' + process.env.MOOD;\n",
     );
     dev = await RemoteDev.start(folder, env);
-  }, 90_000);
+  });
   afterAll(() => dev?.end('SIGKILL'));
 
   test('a saved file runs on the worker, one that is removed is gone, and the log is printed', async () => {
@@ -136,7 +136,7 @@ describe('dev --remote', () => {
     await rm(join(folder, 'lib'), { recursive: true });
     await answers('false');
     expect(dev.printed).not.toContain('a new worker starts');
-  }, 120_000);
+  });
 
   test('a worker that dies is replaced by one with the files as they are now', async () => {
     await save(
@@ -156,14 +156,14 @@ describe('dev --remote', () => {
     );
     await api.call('POST', `/v2/${dev.id}/purge-queue`);
     await answers('newest');
-  }, 120_000);
+  });
 
   test('Ctrl-C deletes the endpoint, and leaves nothing', async () => {
     expect(processes()).not.toEqual([]);
     expect(await dev.end('SIGINT')).toEqual([0, null]);
     expect(await names()).not.toContain('distant-dev');
-    await until('no worker runs', async () => processes().length === 0, 30_000);
-  }, 60_000);
+    await until('no worker runs', async () => processes().length === 0);
+  });
 
   test('killed, it leaves an endpoint that goes when its lease ends, with its worker', async () => {
     await save('handler.js', "export default async () => 'again';\n");
@@ -172,7 +172,7 @@ describe('dev --remote', () => {
     await dev.end('SIGKILL');
     await api.call('PUT', `/v2/serverless/${dev.id}/lease`, { seconds: 5 }); // instead of the rest of a minute
     await until('it is gone', async () => !(await names()).includes('distant-dev'), 90_000);
-    await until('no worker runs', async () => processes().length === 0, 30_000);
+    await until('no worker runs', async () => processes().length === 0);
   }, 150_000);
 
   test('an endpoint of that name that stays is not touched', async () => {
@@ -182,5 +182,5 @@ describe('dev --remote', () => {
     );
     expect(await idOf('kept')).toBe(id);
     expect(await runToFailure(['dev', folder, '--remote', '--port', '1'], env, 2)).toContain('without --remote');
-  }, 60_000);
+  });
 });

@@ -24,7 +24,7 @@ async function start(): Promise<void> {
   const env = { PATH: process.env.PATH, HOME: home, PODYARD_DATABASE_URL: 'postgres://none.invalid/other' };
   dev = spawn(process.execPath, [MAIN, 'dev', folder, '--port', String(await freePort())], { env });
   for (const stream of [dev.stdout!, dev.stderr!]) stream.on('data', (chunk) => (printed += chunk));
-  await until('it says how to call it', async () => printed.includes('Ctrl-C ends it'), 60_000);
+  await until('it says how to call it', async () => printed.includes('Ctrl-C ends it'), 150_000);
   const [, url, key] = /PODYARD_URL=(\S+) PODYARD_API_KEY=(\S+)/.exec(printed)!;
   api = new Api({ url: url!, key: key! });
   id = /Console: http:\S+\d\/#\/endpoints\/(\w+)/.exec(printed)![1]!;
@@ -53,7 +53,7 @@ afterAll(async () => {
     const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0]);
     if (pid > 0) process.kill(pid, 'SIGQUIT');
   }
-  await until('nothing of it runs', async () => findProcesses(folder).length === 0, 30_000);
+  await until('nothing of it runs', async () => findProcesses(folder).length === 0);
   await rm(home, { recursive: true, force: true, maxRetries: 5 });
 });
 
@@ -118,7 +118,7 @@ test.each([
     expect(status).toBe('FAILED');
     expect(error).toMatch(new RegExp(`^The program ended after [\\d.]+ s \\(${how}\\):\\n(?:.*\\n)*about to crash$`));
     expect(await run({ name: 'Eve' })).toMatchObject({ status: 'COMPLETED', output: `${how} Eve` });
-    expect(performance.now() - startedAt).toBeLessThan(10_000); // a lease is 40 s
+    expect(performance.now() - startedAt).toBeLessThan(35_000); // a lease is 40 s
     await until('it says so', async () => printed.includes(`(${how}), and with it its job: it runs again`));
   },
 );
@@ -147,7 +147,7 @@ test('Ctrl-C ends everything; the next start has the same key, and a worker', as
   const key = /PODYARD_API_KEY=(\S+)/.exec(printed)![1];
   dev.kill('SIGINT');
   expect(await once(dev, 'exit')).toEqual([0, null]);
-  await until('no worker runs', async () => findProcesses(folder).length === 0, 20_000);
+  await until('no worker runs', async () => findProcesses(folder).length === 0);
   await start();
   expect(printed).toContain(`PODYARD_API_KEY=${key}`);
   await answers('mended Ada');
@@ -156,7 +156,7 @@ test('Ctrl-C ends everything; the next start has the same key, and a worker', as
 test('when it is killed, its worker ends too', async () => {
   dev.kill('SIGKILL');
   await once(dev, 'exit');
-  await until('no worker runs', async () => findProcesses(folder).length === 0, 15_000);
+  await until('no worker runs', async () => findProcesses(folder).length === 0);
 });
 
 test('a folder without a handler says what to do, and starts nothing', async () => {
@@ -183,4 +183,4 @@ test('a Python handler that ends its process fails its job at once, and is start
   expect(await run({ name: 'next' })).toMatchObject({ status: 'COMPLETED', output: 'alive' });
   dev.kill('SIGINT');
   expect(await once(dev, 'exit')).toEqual([0, null]);
-}, 120_000);
+});

@@ -96,9 +96,11 @@ export function loadBalancingTests(runtime: TestedRuntime, place: () => RuntimeP
   test('server-sent events arrive one by one, and a WebSocket stays open', async () => {
     const { id, web } = await create({ workers: { min: 1, max: 1 } });
     expect((await web.get('/')).status).toBe(200);
-    const times = await eventTimes(`${server.url}/v2/${id}/lb/events?count=3&delayMs=300`, server.key);
-    expect(times).toHaveLength(3);
-    expect(times[2]! - times[0]!).toBeGreaterThan(400);
+    await until('three events arrive one by one', async () => {
+      const times = await eventTimes(`${server.url}/v2/${id}/lb/events?count=3&delayMs=300`, server.key);
+      expect(times).toHaveLength(3);
+      return times[2]! - times[0]! > 400; // a machine with other work may hand over several at once, for a moment
+    });
 
     // Node.js also accepts headers, which the types of browsers lack.
     const options = { headers: { authorization: `Bearer ${server.key}` } } as unknown as string[];

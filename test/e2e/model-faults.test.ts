@@ -95,7 +95,7 @@ beforeAll(async () => {
   }
   hub.models.delete('org/well');
   for (const { name } of CASES) jobs.set(name, (await api.run(ids.get(name)!, { echo: 1 })).id);
-}, 120_000);
+});
 afterAll(async () => {
   await server?.dispose();
   await hub?.close();
@@ -136,14 +136,15 @@ test.each(CASES)(
       all.some(({ line }) => line.includes('could not be started')),
     );
     expect(lines.map(({ line }) => line).join('\n')).toContain(said);
-    expect(JSON.stringify(await api.call('GET', `${path}/decisions`))).toContain(said);
+    const decisions = () => api.call('GET', `${path}/decisions`);
+    await until('a decision says why', async () => JSON.stringify(await decisions()).includes(said));
     const explain = () => api.call('GET', `/v2/${id}/status/${jobs.get(name)}?explain=1`);
     await until('the job says why', async () => JSON.stringify(await explain()).includes(said), 90_000); // not while the next start tries
     const env = { PODYARD_URL: server.url, PODYARD_API_KEY: server.key };
     for (const args of [['endpoints'], ['decisions', name], ['workers', name, '--ended']])
-      expect(await run(args, env), args.join(' ')).toContain(said);
+      await until(`${args.join(' ')} says why`, async () => (await run(args, env)).includes(said), 90_000);
   },
-  120_000,
+  300_000,
 );
 
 test('a worker that runs goes on when its model is gone from the hub and from the machine', async () => {

@@ -141,7 +141,7 @@ export function moveTests(
     const text = await run(['move', '--data-dir', here.dataDir, '--to', database.url]);
     expect(text).toContain(`1 workers and 1 pods may still run (${here.runtime})`);
     await expect(here.start()).rejects.toThrow('this database was moved to');
-  }, 120_000);
+  });
 
   test('a server with another runtime restarts the workloads and finishes the same jobs', async () => {
     const since = Date.now();
@@ -170,7 +170,7 @@ export function moveTests(
       `1 workers and 1 pods of the ${here.runtime} runtime were stopped`,
     );
     expect([await has(here), await has(there)]).toEqual([[], ['pod', 'worker']]);
-  }, 120_000);
+  });
 
   test('everything moves back the same way', async () => {
     await submitSome(there);

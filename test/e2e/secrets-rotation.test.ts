@@ -104,4 +104,4 @@ test('a rotation killed halfway disturbs nothing; the next one resumes it and le
   expect(await keyIds()).toEqual([newId]);
   expect(`${killed.stdoutText}${killed.stderrText}${second.stdoutText}${second.stderrText}`).not.toContain(oldKey);
   expect(`${killed.stdoutText}${killed.stderrText}${second.stdoutText}${second.stderrText}`).not.toContain(half[0]);
-}, 120_000);
+});

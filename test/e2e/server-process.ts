@@ -18,8 +18,8 @@ import { placeFreshData } from '../fresh-data.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const READY = /^Podyard is ready at (http\S+)$/m;
-const READY_TIMEOUT_MS = 60_000;
-const STOP_TIMEOUT_MS = 40_000;
+const READY_TIMEOUT_MS = 150_000;
+const STOP_TIMEOUT_MS = 90_000;
 const KEPT_OUTPUT = 200_000;
 
 /** `simulated`: workloads that do nothing and end with the server. */

@@ -44,7 +44,7 @@ export function volumeTests(runtime: TestedRuntime, place: () => RuntimePlace = 
     });
     const worker = await until('there is a worker', async () => (await api.workers(id))[0]);
     const expected = `holds ${said} in ${volume}`;
-    await api.logs(id, worker.id, (lines) => lines.some(({ line }) => line === expected), { atMostMs: 60_000 });
+    await api.logs(id, worker.id, (lines) => lines.some(({ line }) => line === expected), { atMostMs: 120_000 });
     await meanwhile();
     await api.delete(id);
     await until('the worker is gone', async () => (await server.listWorkloads()).length === 0);
@@ -66,7 +66,7 @@ export function volumeTests(runtime: TestedRuntime, place: () => RuntimePlace = 
     await until('nothing mounts it', () => isDone(remove(volume)));
     await until('its files are gone', async () => !(await stored()).includes(volume));
     expect(await stored()).toEqual([other]);
-    await remove(other);
+    await until('nothing mounts the other', () => isDone(remove(other)));
     if (runtime === 'process') expect(existsSync('/runpod-volume')).toBe(false);
   });
 }

@@ -20,7 +20,7 @@ const SUITES = ['bullseye', 'bookworm', 'trixie'] as const;
 const GLIBC = 2.31;
 const FIRST_JOB_MS = process.env.CI ? 40_000 : 12_000; // a machine of CI has other work
 /** dpkg and tar write 250 MB, and CI has two processors for everything. */
-const MACHINE_TIMEOUT_MS = 180_000;
+const MACHINE_TIMEOUT_MS = 300_000;
 
 /** A minimal Debian has no curl. */
 const IS_READY = `/opt/podyard/current/node/bin/node -e '

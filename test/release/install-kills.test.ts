@@ -111,7 +111,7 @@ describe('killed at any line', () => {
       expect(await machine.sh('podyard add one')).toMatchObject({ code: 0 });
       await machine.remove();
     });
-  }, 120_000);
+  });
 
   test.each([
     ['an upgrade', '0.3.0', '18\n'],

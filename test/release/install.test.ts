@@ -16,7 +16,7 @@ import { addGatedImage, GATE, GATED_IMAGE, writeGatedWorker } from './gated-work
 import { Machine, type Outcome } from './machine.ts';
 
 const run = promisify(execFile);
-const UPGRADE_MS = 120_000;
+const UPGRADE_MS = 300_000;
 const DATA = '/var/lib/podyard';
 /** Makes the database newer than what the version before knows. */
 const MIGRATION = { 'app/migrations/9000-upgraded.sql': 'create table upgraded (id int);\n' };
@@ -101,7 +101,8 @@ test(
   'a port in use is refused in a sentence, and nothing is started',
   async () => {
     await machine.sh(`perl -MSocket -e 'socket S,PF_INET,SOCK_STREAM,0; setsockopt S,SOL_SOCKET,SO_REUSEADDR,1;
-    bind S,sockaddr_in(8080,INADDR_LOOPBACK); listen S,1; sleep 300' >/dev/null 2>&1 & echo $! >/run/listener`);
+    bind S,sockaddr_in(8080,INADDR_LOOPBACK); listen S,1; sleep 300' >/dev/null 2>&1 & echo $! >/run/listener
+    until grep -q ':1F90 .* 0A ' /proc/net/tcp; do sleep 0.02; done`);
     const { code, output } = await install();
     expect(output).toContain('http://127.0.0.1:8080 is in use by another program: choose another port with --port');
     expect(code).toBe(1);

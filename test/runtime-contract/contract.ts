@@ -10,7 +10,7 @@ import { lineOf, observe, type Program, type RuntimeUnderTest, type Suite, TIMEO
 
 /** Tests the guarantees of runtime.ts. Each runtime calls this in its own test file. */
 export function runtimeContract(name: string, makeRuntime: () => Promise<RuntimeUnderTest>): void {
-  describe(`${name}: the contract of a runtime`, { timeout: 60_000 }, () => {
+  describe(`${name}: the contract of a runtime`, { timeout: 120_000 }, () => {
     let under: RuntimeUnderTest;
     let runtime: Runtime;
     const installation = newId<string>();
@@ -172,7 +172,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
     test('a stop waits for the workload to end by itself, and no longer', async () => {
       const id = await ready('idle');
       const begin = performance.now();
-      await runtime.stop(id, 30_000);
+      await runtime.stop(id, 60_000);
       expect(performance.now() - begin).toBeLessThan(TIMEOUT_MS);
       expect(await runtime.list()).toEqual([]);
     });
@@ -191,7 +191,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       const id = await ready('idle');
       await runtime.freeze(id);
       const begin = performance.now();
-      await runtime.stop(id, 30_000);
+      await runtime.stop(id, 60_000);
       expect(performance.now() - begin).toBeLessThan(TIMEOUT_MS);
       expect(await runtime.list()).toEqual([]);
     });

@@ -42,7 +42,7 @@ export interface Suite {
 /** Why a test is skipped. */
 export const NOTHING_RUNS = 'no program really runs there';
 
-export const TIMEOUT_MS = 15_000;
+export const TIMEOUT_MS = 30_000;
 
 /** Returns the response of the address; `nothing` when there is none. */
 export async function textAt(place: { host: string; port: number } | null): Promise<string> {

@@ -6,8 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { fairMs } from '../../test/fair-ms.ts';
 import { findProcesses } from '../../test/find-processes.ts';
 
+/** Long enough for a machine that has much other work. */
+const WITHIN_MS = 30_000;
 const RUN_AGAIN = new URL('./run-again.js', import.meta.url).pathname;
 
 let folder: string;
@@ -38,7 +41,7 @@ async function run(text: string, ...options: string[]): Promise<void> {
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (printed += chunk));
   await says(text);
 }
-const says = (text: string) => vi.waitFor(() => expect(printed).toContain(text), { timeout: 8_000, interval: 10 });
+const says = (text: string) => vi.waitFor(() => expect(printed).toContain(text), { timeout: WITHIN_MS, interval: 10 });
 const write = (name: string, text: string) => writeFile(join(folder, name), text);
 const count = (text: string) => printed.split(text).length - 1;
 
@@ -129,14 +132,14 @@ test('a spare that has ended is replaced by the next save, and none outlives a k
   command = ['python3', '-u', RUN_HANDLER, join(folder, 'handler.py'), 'handler'];
   await run('runs one', '--spare');
   const spares = () => findProcesses(folder).filter((pid) => pid !== child!.pid);
-  const [spare, ...others] = await vi.waitUntil(() => spares().length === 1 && spares(), { timeout: 8_000 });
+  const [spare, ...others] = await vi.waitUntil(() => spares().length === 1 && spares(), { timeout: WITHIN_MS });
   expect(others).toEqual([]); // the program itself has ended: there is no server
   process.kill(spare!, 'SIGKILL');
-  await vi.waitUntil(() => !spares().includes(spare!), { timeout: 8_000 });
+  await vi.waitUntil(() => !spares().includes(spare!), { timeout: WITHIN_MS });
   await write('handler.py', 'print("runs two", flush=True)\ndef handler(job): pass\n');
   await says('runs two');
   child!.kill('SIGKILL');
-  await vi.waitUntil(() => spares().length === 0, { timeout: 8_000 });
+  await vi.waitUntil(() => spares().length === 0, { timeout: WITHIN_MS });
 });
 
 test.each([[[]], [['--in-turn']]])(
@@ -147,9 +150,7 @@ test.each([[[]], [['--in-turn']]])(
     for (let save = 1; save <= 60; save++) {
       await write('main.mjs', program(`save ${save},`, 40));
       if (save % 10 === 0) {
-        const savedAt = performance.now();
-        await says(`save ${save}, runs`);
-        expect(performance.now() - savedAt).toBeLessThan(2_000);
+        expect(await fairMs(() => says(`save ${save}, runs`))).toBeLessThan(2_000);
       } else await new Promise((resolve) => setTimeout(resolve, (save * 17) % 90)); // before, in and after the restart that the one before has begun
     }
     expect(printed.lastIndexOf(' runs')).toBe(printed.indexOf('save 60, runs') + 'save 60,'.length);
@@ -216,7 +217,7 @@ describe('a program that ends by itself while it has a job', () => {
     );
     await run(`(${how}), and with it its job: it runs again`);
     expect(printed).toMatch(/the last words\n! The program ended after 0\.\d s/);
-    await vi.waitUntil(() => pings.length > 1, { timeout: 8_000 });
+    await vi.waitUntil(() => pings.length > 1, { timeout: WITHIN_MS });
     const [ping] = pings;
     expect(Object.fromEntries(ping!)).toMatchObject({
       status: 'ended',

@@ -360,7 +360,7 @@ test('a move is rejected while a server runs, to the same database, and to one i
   await ensureInstallation(target.pool);
   await createUser(target.pool, { name: 'other', email: null });
   await expect
-    .poll(() => moveTo(source, target).catch((error: Error) => error.message), { timeout: 10_000 })
+    .poll(() => moveTo(source, target).catch((error: Error) => error.message))
     .toContain('is not empty, and a move replaces nothing: name an empty database');
   await refuseMoved(source.pool); // still in use
 });

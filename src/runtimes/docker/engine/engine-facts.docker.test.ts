@@ -39,7 +39,7 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
     const spec = program(code, more);
     await runtime.start(spec);
     const lines: string[] = [];
-    for await (const { line } of runtime.logs(spec.id, { follow: true, signal: AbortSignal.timeout(30_000) }))
+    for await (const { line } of runtime.logs(spec.id, { follow: true, signal: AbortSignal.timeout(60_000) }))
       lines.push(line);
     return { id: spec.id, lines };
   };
@@ -60,7 +60,7 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
   test('the memory of a workload is read at once, and is what the engine says a second later', async () => {
     const spec = program('const all = Buffer.alloc(2e8, 1); setInterval(() => all, 1e6); console.log("full")');
     await runtime.start(spec);
-    for await (const { line } of runtime.logs(spec.id, { follow: true, signal: AbortSignal.timeout(30_000) }))
+    for await (const { line } of runtime.logs(spec.id, { follow: true, signal: AbortSignal.timeout(60_000) }))
       if (line === 'full') break;
     const bytes = await runtime.memoryBytes(spec.id);
     expect(bytes).toBeGreaterThan(2e8);
@@ -82,14 +82,14 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
       "require('http').createServer((q, a) => a.end('there')).listen(80, () => console.log('up'))",
     );
     await runtime.start(neighbour);
-    for await (const { line } of runtime.logs(neighbour.id, { follow: true, signal: AbortSignal.timeout(10_000) })) {
+    for await (const { line } of runtime.logs(neighbour.id, { follow: true, signal: AbortSignal.timeout(60_000) })) {
       if (line === 'up') break;
     }
     const { address } = (await runtime.list()).find(({ id }) => id === neighbour.id)!;
     expect(await (await fetch(`http://${address}/`)).text()).toBe('there');
     const urls = [`http://${host}:${(server.address() as AddressInfo).port}/`, `http://${address}/`];
     const { lines } = await run(
-      `Promise.all(${JSON.stringify(urls)}.map((url) => fetch(url, { signal: AbortSignal.timeout(1500) }).then((a) => a.text(), () => 'nothing'))).then((all) => { console.log(all.join()); process.exit(); })`,
+      `Promise.all(${JSON.stringify(urls)}.map((url) => fetch(url, { signal: AbortSignal.timeout(5000) }).then((a) => a.text(), () => 'nothing'))).then((all) => { console.log(all.join()); process.exit(); })`,
     );
     server.close();
     server.closeAllConnections();
@@ -106,7 +106,7 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
       for (const port of ports) createServer((_, answer) => answer.end('port ' + port)).listen(port, '0.0.0.0', up);`;
       const spec = program(code, { kind, ports: ['8080/http', '2222/tcp'] });
       const { publishedPorts } = await runtime.start(spec);
-      for await (const { line } of runtime.logs(spec.id, { follow: true, signal: AbortSignal.timeout(10_000) })) {
+      for await (const { line } of runtime.logs(spec.id, { follow: true, signal: AbortSignal.timeout(60_000) })) {
         if (line === 'up') break;
       }
       const textAt = async (host: string, port: number) => (await fetch(`http://${host}:${port}/`)).text();

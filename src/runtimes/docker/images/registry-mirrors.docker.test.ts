@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { BASE, makeBase } from '../../../../test/builder-contract/dockerfile-projects.ts';
 import { hasRegistryProgram, PrivateRegistry } from '../../../../test/containers/private-registry.ts';
 import { RegistryDoor } from '../../../../test/containers/registry-door.ts';
-import { docker, hasEngine } from '../../../../test/engine.ts';
+import { docker, hasEngine, whileImagesGo } from '../../../../test/engine.ts';
 import { workloadSpec } from '../../../../test/workload-spec.ts';
 import { newId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
@@ -11,7 +11,7 @@ import { Engine } from '../../../engine/engine.ts';
 import type { Runtime } from '../../runtime.ts';
 import { createDockerRuntime } from '../docker-runtime.ts';
 
-describe.skipIf(!hasEngine || !hasRegistryProgram())('a registry with a mirror', { timeout: 60_000 }, () => {
+describe.skipIf(!hasEngine || !hasRegistryProgram())('a registry with a mirror', { timeout: 120_000 }, () => {
   let registry: PrivateRegistry;
   let origin: RegistryDoor;
   let mirror: RegistryDoor;
@@ -50,13 +50,13 @@ describe.skipIf(!hasEngine || !hasRegistryProgram())('a registry with a mirror',
   });
 
   async function forgetAll(): Promise<void> {
-    for (const { RepoTags, RepoDigests, Id } of await docker.listImages())
+    for (const { RepoTags, RepoDigests, Id } of await whileImagesGo(() => docker.listImages()))
       if (
         [...(RepoTags ?? []), ...(RepoDigests ?? [])].some((name) =>
           [originHost, mirrorHost].some((host) => name.startsWith(`${host}/`)),
         )
       )
-        await docker.getImage(Id).remove({ force: true });
+        await whileImagesGo(() => docker.getImage(Id).remove({ force: true }));
   }
   async function prepare(name: string, options: object = {}): Promise<{ identity: ImageIdentity; lines: string[] }> {
     const lines: string[] = [];

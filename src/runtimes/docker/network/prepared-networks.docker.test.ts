@@ -32,7 +32,7 @@ describe.skipIf(!hasEngine)('with a container engine', { timeout: 60_000 }, () =
     (await containersOf(`${LABELS.kind}=${HOLDER_KIND}`)).filter(({ State }) => State === 'running');
   const holderOf = async (id: string) => (await containersOf(`${LABELS.id}=${id}`))[0]!.Labels[LABELS.holder];
   const ready = async (count: number) => {
-    await expect.poll(async () => (await holders()).length, { timeout: 20_000 }).toBe(count);
+    await expect.poll(async () => (await holders()).length).toBe(count);
   };
   /** Starts workers until one finds a network: one whose holder runs may not be ready for half a second more. */
   const startInOne = async (more = {}) => {

@@ -147,7 +147,7 @@ describeOnCluster('workloads on a real cluster', () => {
     const wanted = spec(more);
     const { publishedPorts } = await runtime.start(wanted);
     expect(publishedPorts).toEqual([{ private: 22, public: port, type: 'tcp', ip: expect.stringMatching(/^\d/) }]);
-    await expect.poll(() => isOpen(publishedPorts[0]!.ip!, port), { timeout: 15_000 }).toBe(true);
+    await expect.poll(() => isOpen(publishedPorts[0]!.ip!, port)).toBe(true);
     await expect(runtime.start(spec(more))).rejects.toThrow(/already allocated/);
     expect((await runtime.list()).map(({ id }) => id)).toEqual([wanted.id]);
     expect((await open().list())[0]).toMatchObject({ publishedPorts });
