@@ -9,7 +9,7 @@ import { DOCS, type Page, plain } from './pages.ts';
 const SHORT_CODE = 30;
 
 /** Takes a file into the site, and returns its URL path. */
-export interface SiteFiles {
+interface SiteFiles {
   picture: (file: string) => string;
   /** For readers to copy, under its own name. */
   download: (file: string) => string;
