@@ -2,7 +2,7 @@ import { readDisk } from '../core/files/read-disk.ts';
 
 /** With less, PostgreSQL may be unable to write its next log segments, and stops. */
 const DATABASE_NEEDS = { mib: 64, files: 1_000 };
-/** What uploads leave: while one is stored, the database's log grows as well. */
+/** Room that uploads leave: while one is stored, the database's log grows as well. */
 const UPLOADS_LEAVE = { mib: 128, files: 5_000 };
 
 /** Returns a public sentence if the disk of a data directory is full or almost full; null otherwise, or if it is unknown. */

@@ -66,7 +66,7 @@ interface Delivery {
   endpointId: EndpointId;
   url: string;
   host: string;
-  /** Of the endpoint; where there is none any more, its id. */
+  /** The endpoint's user; where there is none any more, the endpoint's id. */
   userId: string;
   attempt: number;
 }
