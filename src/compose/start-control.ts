@@ -89,7 +89,7 @@ export interface ControlParts {
   databaseUrl: string;
 }
 
-type TermParts = ControlParts & { queue: JobQueue; queuePool: Pool };
+type TermParts = ControlParts & { queue: JobQueue; demandPool: Pool };
 type LoopParts = TermParts & { epoch: number };
 
 /** Runs the loops of the control role while this process leads. Does nothing without that role. */
@@ -112,7 +112,7 @@ export function startControl(
       if (!config.stopWorkersOnExit) return;
       const { workers, pods } = createLoops(
         config,
-        { ...parts, queue: parts.data.queue, queuePool: parts.pool, epoch: 0 },
+        { ...parts, queue: parts.data.queue, demandPool: parts.pool, epoch: 0 },
         notify,
       );
       await Promise.all([workers.stopAll(), pods.stopAll()]);
@@ -144,10 +144,17 @@ function createTerm(
     maxConnections: MAX_QUEUE_CONNECTIONS,
     settings: { ...QUEUE_SETTINGS, ...fence },
   });
-  for (const each of [pool, queuePool]) parts.health.watch(each);
-  const closes = [guardPool(pool, isValid), guardPool(queuePool, isValid)];
+  const demandPool = createPool({
+    databaseUrl,
+    applicationName: CONTROL_SESSION,
+    maxConnections: 1,
+    settings: { ...MAIN_SETTINGS, ...fence, plan_cache_mode: 'force_generic_plan' },
+  });
+  const pools = [pool, queuePool, demandPool];
+  for (const each of pools) parts.health.watch(each);
+  const closes = pools.map((each) => guardPool(each, isValid));
   const queue = new JobQueue({ pool: queuePool, processId: parts.bus.processId, limits: config.limits });
-  const termParts = { ...parts, runtime: guardRuntime(parts.runtime, isValid), pool, queue, queuePool };
+  const termParts = { ...parts, runtime: guardRuntime(parts.runtime, isValid), pool, queue, demandPool };
   const { loops } = createLoops(config, { ...termParts, epoch }, notify);
   return {
     prepare: () => leaveOtherRuntime(termParts, notify),
@@ -214,7 +221,6 @@ function createLoops(
     freezer,
     new EndpointScaler({
       ...parts,
-      demandPool: parts.queuePool,
       frozenBudget: memory.budgetBytes,
       onStarting: () => capacity.expectStart(),
       insert: (worker) => workers.insert(worker),

@@ -42,7 +42,10 @@ const MAX_POLLED = 10_000;
 
 interface Deps {
   pool: Pool;
-  /** Has QUEUE_SETTINGS. Otherwise PostgreSQL would plan the demand of a few endpoints anew each time, which takes longer than reading it. */
+  /**
+   * Reads demand, one statement at a time. Its plans should be generic: otherwise PostgreSQL plans the demand of a few endpoints anew each
+   * time, which takes longer than reading it.
+   */
   demandPool: Pool;
   bus: Bus;
   clock: Clock;
@@ -198,7 +201,7 @@ export class EndpointScaler {
    * any other while it finds workers to start: then many hints were lost.
    */
   async #resync(): Promise<void> {
-    const { ids, lastId } = await listActiveEndpoints(this.#deps.pool, this.#resyncAfterId, RESYNC_STEP);
+    const { ids, lastId } = await listActiveEndpoints(this.#deps.demandPool, this.#resyncAfterId, RESYNC_STEP);
     for (const id of ids) if (this.#setDue(id, Number.NEGATIVE_INFINITY)) this.#foundByResync.add(id);
     this.#resyncAfterId = lastId ?? '';
     if (this.#hasSeenAll) this.#resyncSteps -= 1;
