@@ -1102,6 +1102,18 @@ export interface components {
         to: string | null;
         ms: number | null;
       }[];
+      usage?: {
+        cpu: {
+          util: number;
+        };
+        memory: {
+          util: number;
+        };
+        gpus: {
+          util: number;
+          memoryUtil: number;
+        }[];
+      } | null;
     };
     WorkerStart: {
       workerId: string;
@@ -3398,6 +3410,9 @@ export interface operations {
   };
   getWorker: {
     parameters: {
+      query?: {
+        include?: string;
+      };
       path: {
         id: string;
         workerId: string;

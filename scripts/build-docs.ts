@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -25,7 +25,7 @@ const BUILDING = join(ROOT, `dist/docs.${process.pid}`);
 await build().finally(() => rm(BUILDING, { recursive: true, force: true }));
 
 async function build(): Promise<void> {
-  await mkdir(join(BUILDING, 'assets'), { recursive: true });
+  for (const folder of ['assets', 'files']) await mkdir(join(BUILDING, folder), { recursive: true });
   const pages = [...readPages(), ...referencePages(), notFoundPage()];
   const twice = pages.find(({ slug }, i) => pages.findIndex((other) => other.slug === slug) !== i);
   if (twice) throw new Error(`two pages have the URL path ${twice.slug}`);
@@ -36,7 +36,14 @@ async function build(): Promise<void> {
     return `assets/${name}`;
   };
   const addFile = (file: string): string => add(file, readFileSync(file));
-  for (const page of pages) if (page.file !== '') page.html = render(page, pages, addFile);
+  const downloads = new Map<string, string>();
+  const download = (file: string): string => {
+    const name = basename(file);
+    if ((downloads.get(name) ?? file) !== file) throw new Error(`two downloads have the name ${name}`);
+    downloads.set(name, file);
+    return `files/${name}`;
+  };
+  for (const page of pages) if (page.file !== '') page.html = render(page, pages, { picture: addFile, download });
   const sections = pages.filter(({ part }) => part !== 'contributors').flatMap((page) => page.sections);
   const shared = {
     style: addFile(join(DOCS, 'site/site.css')),
@@ -47,6 +54,7 @@ async function build(): Promise<void> {
   };
   assets.set('podyard-yaml.json', readFileSync(join(ROOT, 'api/podyard-yaml.json')));
   for (const [name, body] of assets) await writeAsset(name, body);
+  for (const [name, file] of downloads) await copyFile(file, join(BUILDING, 'files', name));
   for (const page of pages) {
     await writeFile(join(BUILDING, `${page.slug || 'index'}.html`), layOut(page, pages, shared));
   }

@@ -14,7 +14,7 @@ is_stale() {
 for part in ${*:-console docs}; do
   case $part in
     console) if is_stale dist/console/index.html console/src console/*.*; then node console/build.ts; fi ;;
-    docs) if is_stale dist/docs/index.html docs api scripts/build-docs.ts scripts/docs-sections.ts scripts/docs; then node scripts/build-docs.ts; fi ;;
+    docs) if is_stale dist/docs/index.html docs api deploy scripts/build-docs.ts scripts/docs-sections.ts scripts/docs; then node scripts/build-docs.ts; fi ;;
     *) echo "build-stale.sh: no part named $part" >&2 && exit 2 ;;
   esac
 done

@@ -33,7 +33,7 @@ if (enableCompileCache(OWN).status === FAILED) {
 if (folder !== null) process.env.NODE_COMPILE_CACHE ??= folder;
 await import('./run.ts');
 
-/** For an installation that this user cannot write to. `null` in somebody else's home, as under `sudo`: what lies there is run. */
+/** For an installation that this user cannot write to. `null` in another user's home, as under `sudo`: what lies there is run. */
 function inHome(): string | null {
   try {
     const home = homedir();

@@ -27,14 +27,14 @@ const { print, note, ...output } = createOutput(process.env);
 const INTERRUPTED = 130;
 
 let isServing = false;
-// A server continues without anybody who reads what it prints. Of a command, EPIPE is the end of `| head`; else a result is lost.
+// A server continues without a reader of its output. Of a command, EPIPE is the end of `| head`; else a result is lost.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (isServing) return;
   if (error.code === 'EPIPE') process.exit();
   note(`podyard: the output cannot be written: ${error.message}`);
   process.exit(1);
 });
-process.stderr.on('error', () => {}); // nobody is left to tell
+process.stderr.on('error', () => {}); // stderr is closed: nothing to report to
 
 process.exitCode = await runCli(
   {
@@ -64,7 +64,7 @@ if (process.exitCode === INTERRUPTED) process.exit();
 async function serve(flags: Flags): Promise<void> {
   const config = readConfig(flags, process.env);
   const server = await startAndReport(config);
-  const stopped = stopOnSignal(server); // before the line: who reads it may stop the server at once
+  const stopped = stopOnSignal(server); // before the line: a reader may stop the server at once
   print(`Podyard is ready at ${server.url}`);
   await stopped;
 }
@@ -81,7 +81,7 @@ async function startAndReport(config: Config, { isOwn = false } = {}): Promise<R
   await protectFromOom(); // before the database starts, which inherits it
   const server = await startServer(config, logger, (step) => note(`… ${step}`));
   channel(READY).publish(server.url);
-  if (isOwn) return server; // nobody chose its settings
+  if (isOwn) return server; // its settings are defaults
   for (const notice of server.notices) note(`! ${notice}.`);
   if (server.newKey !== null) note(`Your first API key, shown only once: ${server.newKey}`);
   return server;
@@ -160,7 +160,7 @@ async function withServer(
   const server = await startAndReport({ ...config, adminKey: key }, { isOwn: true }).catch(async (error) => {
     const { DirectoryInUse } = await import('./compose/start-database.ts');
     if (!(error instanceof DirectoryInUse)) throw error;
-    throw new Error(`this folder is served already, by the process ${error.pid}: stop that first`); // nobody chose the directory
+    throw new Error(`this folder is served already, by the process ${error.pid}: stop that first`); // the directory is the default one
   });
   try {
     await work({ url: server.url, key });

@@ -6,7 +6,7 @@ import { launchDatabase, refuseSecondServer } from './compose/start-database.ts'
 import type { Config } from './config/config.ts';
 import type { Logger } from './core/logger.ts';
 import { readCertificate } from './dataplane/wire/certificate.ts';
-import { explainFullDisk } from './db/full-disk.ts';
+import { explainDataFault } from './db/explain-data-fault.ts';
 
 export type { RunningServer };
 
@@ -37,7 +37,7 @@ export async function startServer(
     const shared = { config, logger, companion, cleanUp };
     return await buildServer({ ...shared, roles, isFirstOfSeveral, database, dataProcessFile });
   } catch (error) {
-    const explained = await explainFullDisk(error, config.databaseUrl === null ? config.dataDir : null);
+    const explained = await explainDataFault(error, config);
     await cleanUp.run();
     throw explained;
   }

@@ -109,7 +109,7 @@ export class ControlLoops {
     this.#loops = [
       logs,
       workers,
-      new EndpointScaler({ ...shared, frozenBudget: async () => 0, insert }),
+      new EndpointScaler({ ...shared, demandPool: pool, frozenBudget: async () => 0, insert }),
       this.resolver,
     ];
     for (const loop of this.#loops) loop.start();

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,8 @@ import { ServerProcess } from '../../test/e2e/server-process.ts';
 import { median } from '../median.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, writeResults } from '../results.ts';
+import { cpuMsOf } from './cpu.ts';
+import { type Listing, measureListings, type Shape, shapeNames } from './listing.ts';
 
 /** A place that takes files by PUT and gives them by GET. */
 interface Place {
@@ -50,6 +52,8 @@ export async function benchFiles(args: string[]): Promise<void> {
       rounds: { type: 'string', default: '3' },
       objects: { type: 'string', default: '10000' },
       listed: { type: 'string', default: '1000000' },
+      pages: { type: 'string', default: '200' },
+      shapes: { type: 'string', default: shapeNames.join(',') },
       mib: { type: 'string', default: '1024' },
       parts: { type: 'string', default: 'large,small,listing' },
       'cpu-prof': { type: 'string' },
@@ -81,28 +85,16 @@ export async function benchFiles(args: string[]): Promise<void> {
       const small = has('small') ? await compareSmall(Number(values.objects), podyard, rclone) : null;
       rounds.push({ large, small });
     }
-    const listing = has('listing') ? await measureListing(server, volume, Number(values.listed)) : null;
+    const listings = has('listing')
+      ? await measureListings(server, volume, {
+          ...{ count: Number(values.listed), pages: Number(values.pages), shapes: values.shapes.split(',') as Shape[] },
+          onListed: (listing) => process.stderr.write(`${JSON.stringify(listing)}\n`),
+        })
+      : [];
     const gib = Number(values.mib) / 1_024;
-    process.stdout.write(
-      renderTable([
-        ['', 'peer / Podyard, time', 'CPU of the server', 'CPU of Podyard, ms', 'of the peer'],
-        ...rowOf('put of 1 GiB, nginx', rounds, gib, ({ large }) => large && [large.podyard.put, large.nginx.put]),
-        ...rowOf('get of 1 GiB, nginx', rounds, gib, ({ large }) => large && [large.podyard.get, large.nginx.get]),
-        ...rowOf(
-          'puts of 4 KiB, rclone serve webdav',
-          rounds,
-          1,
-          ({ small }) => small && [small.podyard, small.rclone],
-        ),
-      ]),
-    );
-    if (listing !== null) {
-      process.stdout.write(
-        `listing: first page ${listing.firstMs.toFixed(0)} ms, later ones ${listing.laterMs.toFixed(1)} ms at p50, ` +
-          `${listing.memoryMib.toFixed(0)} MiB more memory\n`,
-      );
-    }
-    const report = { startedAt, machine: describeMachine(folder), rounds, listing };
+    if (rounds.some(({ large, small }) => large ?? small)) process.stdout.write(renderTable(toRows(rounds, gib)));
+    if (listings.length > 0) process.stdout.write(renderTable(toListingRows(listings)));
+    const report = { startedAt, machine: describeMachine(folder), rounds, listings };
     await writeResults('files', report);
   } finally {
     for (const peer of peers) peer.kill();
@@ -110,6 +102,44 @@ export async function benchFiles(args: string[]): Promise<void> {
     await server.dispose();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function toRows(rounds: Round[], gib: number): string[][] {
+  const large = (of: keyof Large) =>
+    rowOf(
+      `${of} of 1 GiB, nginx`,
+      rounds,
+      gib,
+      (round) => round.large && [round.large.podyard[of], round.large.nginx[of]],
+    );
+  return [
+    ['', 'peer / Podyard, time', 'CPU of the server', 'CPU of Podyard, ms', 'of the peer'],
+    ...large('put'),
+    ...large('get'),
+    ...rowOf('puts of 4 KiB, rclone serve webdav', rounds, 1, ({ small }) => small && [small.podyard, small.rclone]),
+  ];
+}
+
+function toListingRows(listings: readonly Listing[]): string[][] {
+  const head = [
+    'directories',
+    'keys',
+    'first page, ms',
+    'its CPU',
+    'later, p50',
+    'slowest',
+    'CPU of a page',
+    'memory, MiB',
+  ];
+  const rows = listings.map((listing) => {
+    const { shape, keys, firstMs, firstCpuMs, laterMs, slowestMs, pageCpuMs, memoryMib } = listing;
+    return [
+      shape,
+      keys,
+      ...[firstMs, firstCpuMs, laterMs, slowestMs, pageCpuMs, memoryMib].map((value) => value.toFixed(0)),
+    ];
+  });
+  return [head, ...rows.map((row) => row.map(String))];
 }
 
 /** Medians over the rounds; `units`: how much of what its name says a round has. */
@@ -175,18 +205,6 @@ async function costOf({ pid }: Place, work: () => Promise<unknown>): Promise<Cos
   return { ms: performance.now() - startedAt, cpuMs: (await cpuMsOf(pid)) - cpuBefore };
 }
 
-/** Returns the CPU time of a process and its children. */
-async function cpuMsOf(pid: number): Promise<number> {
-  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
-  let ticks = 0;
-  for (const one of [pid, ...children]) {
-    const stat = await readFile(`/proc/${one}/stat`, 'utf8').catch(() => '');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    ticks += Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
-  }
-  return ticks * 10;
-}
-
 async function synchronize({ unsynced }: Place, name: string): Promise<void> {
   if (unsynced === null) return;
   const file = await open(join(unsynced, name), 'r+');
@@ -231,36 +249,4 @@ async function putSmall(place: Place, count: number): Promise<Cost> {
   const cost = await costOf(place, () => Promise.all(Array.from({ length: AT_ONCE }, worker)));
   agent.destroy();
   return cost;
-}
-
-async function measureListing(server: ServerProcess, volume: string, count: number) {
-  const headers = { authorization: `Bearer ${server.key}` };
-  await fetch(`${server.url}/s3/${volume}/many/first`, { method: 'PUT', headers, body: '' }); // makes the folders
-  const storage = join(server.dataDir, 'storage');
-  const [installation] = await readdir(storage);
-  const path = join(storage, installation!, 'volumes', 'LOCAL-1', volume, 'many');
-  await promisify(execFile)('sh', ['-c', `cd "$1" && seq -f file-%.0f.bin ${count} | xargs touch`, 'sh', path]);
-  await sleep(1_100); // a directory that has just changed is not remembered
-  const before = await memoryOf(server);
-  const list = async (token: string | null) => {
-    const startedAt = performance.now();
-    const more = token === null ? '' : `&continuation-token=${token}`;
-    const response = await fetch(`${server.url}/s3/${volume}?list-type=2&prefix=many/${more}`, { headers });
-    const next = /<NextContinuationToken>([^<]+)/.exec(await response.text())?.[1] ?? null;
-    return { ms: performance.now() - startedAt, next };
-  };
-  const first = await list(null);
-  const later: number[] = [];
-  for (let { next } = first; next !== null && later.length < 200; ) {
-    const page = await list(next);
-    later.push(page.ms);
-    next = page.next;
-  }
-  return { firstMs: first.ms, laterMs: median(later), memoryMib: (await memoryOf(server)) - before };
-}
-
-/** Resident memory of the server in MiB. */
-async function memoryOf(server: ServerProcess): Promise<number> {
-  const status = await readFile(`/proc/${server.pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1_024;
 }

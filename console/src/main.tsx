@@ -44,7 +44,7 @@ const queries = new QueryClient({
 });
 
 connection.onRestored(() => void queries.invalidateQueries());
-onSignedOut(() => queries.clear()); // the next one may be somebody else
+onSignedOut(() => queries.clear()); // the next user may be another one
 watchVersion();
 watchTyping();
 

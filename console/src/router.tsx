@@ -18,7 +18,7 @@ export function preloadPages(): void {
 
 /** Paths are behind `#`, so that the server needs no rules for them. */
 export const router = createHashRouter([
-  // Without the frame: whoever is invited is not signed in yet.
+  // Without the frame: an invited user is not signed in yet.
   { path: 'invitation/:secret', element: <Invitation />, ErrorBoundary: PageError },
   {
     element: <Shell />,

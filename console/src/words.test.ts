@@ -95,6 +95,11 @@ const GONE: readonly [words: RegExp, now: string][] = [
   [/is not rolled out/, 'failed its trial'],
   [/denied in the browser/, 'denied in the console'],
   [/Created a new release with/, 'a new version has'],
+  [/No line matches/, 'no lines match'],
+  [/is not reached:/, 'cannot be reached'],
+  [/[Cc]onnected, no output/, 'nothing was logged yet'],
+  [/[Qq]uota of (?:GPUs|workers)/, 'GPU quota, worker quota'],
+  [/can be used no more\./, 'is revoked'],
 ];
 
 test('a wording that was mended does not come back', () => {

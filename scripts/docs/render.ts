@@ -8,8 +8,18 @@ import { DOCS, type Page, plain } from './pages.ts';
 /** Longer code may be broken behind its punctuation, so that a table with it fits the page. */
 const SHORT_CODE = 30;
 
-/** Returns the HTML of a page's text. `assetOf` takes a picture into the site and returns its URL path. */
-export function render(page: Page, pages: readonly Page[], assetOf: (file: string) => string): string {
+/** Takes a file into the site, and returns its URL path. */
+export interface SiteFiles {
+  picture: (file: string) => string;
+  /** For readers to copy, under its own name. */
+  download: (file: string) => string;
+}
+
+/** Files of the repository that readers get with the site: they may have installed a package. */
+const DOWNLOADS = /^\.\.\/(?:deploy|api)\//;
+
+/** Returns the HTML of a page's text. */
+export function render(page: Page, pages: readonly Page[], files: SiteFiles): string {
   const remaining = [...page.headings];
   const marked = new Marked<string, string>({
     renderer: {
@@ -48,12 +58,12 @@ export function render(page: Page, pages: readonly Page[], assetOf: (file: strin
       },
       link({ href, tokens }) {
         const inner = this.parser.parseInline(tokens);
-        const address = addressOf(href, page, pages);
+        const address = addressOf(href, page, pages, files);
         return address === null ? inner : `<a href="${escapeHtml(address)}">${inner}</a>`;
       },
       image({ href, text }) {
         const pictureOf = (file: string, kind: string) => {
-          const address = assetOf(join(DOCS, dirname(page.file), file));
+          const address = files.picture(join(DOCS, dirname(page.file), file));
           return `<img${kind} src="${address}" alt="${escapeHtml(text)}" loading="lazy">`;
         };
         if (!href.endsWith('-light.webp')) return pictureOf(href, '');
@@ -77,9 +87,9 @@ function markComments(text: string): string {
 
 /**
  * Returns a link's URL in the site. `http://127.0.0.1:8080` becomes the server that shows the page; other absolute URLs stay.
- * Null for files of the repository that are not pages.
+ * A file to copy is taken into the site. Null for other files of the repository that are not pages.
  */
-function addressOf(href: string, page: Page, pages: readonly Page[]): string | null {
+function addressOf(href: string, page: Page, pages: readonly Page[], files: SiteFiles): string | null {
   if (href.startsWith('http://127.0.0.1:8080/docs/')) return href.replace('http://127.0.0.1:8080/docs/', './');
   if (href.startsWith('http://127.0.0.1:8080/')) return href.replace('http://127.0.0.1:8080/', '../');
   if (/^[a-z]+:/.test(href)) return href;
@@ -89,7 +99,9 @@ function addressOf(href: string, page: Page, pages: readonly Page[]): string | n
   if (!target) {
     const listed = pages.find((other) => other.file === `${file}/README.md`);
     if (listed) return `./${listed.slug}`;
-    if (statSync(join(DOCS, file), { throwIfNoEntry: false })) return null;
+    const found = statSync(join(DOCS, file), { throwIfNoEntry: false });
+    if (found?.isFile() && DOWNLOADS.test(file)) return files.download(join(DOCS, file));
+    if (found) return null;
     throw new Error(`docs/${page.file} links to ${href}, which does not exist`);
   }
   if (anchor !== undefined && !target.headings.some(({ id }) => id === anchor)) {

@@ -19,8 +19,8 @@ export interface BuildRequest {
   /** Credentials for base images, by registry host. */
   registries: Readonly<Record<string, { username: string; password: string }>>;
   /**
-   * Rejects, with a sentence, unless the owner of the build may use an image. Asked for each one that the folder names, before the
-   * engine could use a copy of it that somebody else pulled or built.
+   * Rejects, with a sentence, unless the owner of the build may use an image. Called for each image that the folder names, before the
+   * engine could use a copy that another user's build or worker has pulled or built.
    */
   admitBase(image: string): Promise<void>;
   /**
@@ -28,7 +28,7 @@ export interface BuildRequest {
    * about a pull.
    */
   prepareBase(image: string, onProgress: (line: string) => void): Promise<void>;
-  /** False: every step runs anew. */
+  /** False: every step runs again. */
   usesCache: boolean;
   /** Builds of different scopes, as of two users, share no result of a step. Letters and digits. */
   cacheScope: string;

@@ -1,7 +1,7 @@
 import { Failure } from '../core/errors.ts';
 import { readDisk } from '../core/files/read-disk.ts';
 
-/** Bytes that builds leave free on a disk, unless told otherwise. */
+/** Bytes that builds leave free on a disk by default. */
 export const RESERVE_BYTES = 2 * 2 ** 30;
 
 /** The disk on which images are made. */

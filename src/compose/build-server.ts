@@ -21,7 +21,7 @@ import { openHubAccess } from '../domain/access/hub-access.ts';
 import { KeyRing } from '../domain/access/key-ring.ts';
 import { refuseSharedProcesses } from '../domain/access/refuse-shared-processes.ts';
 import { RefusalLog } from '../domain/audit/refusal-log.ts';
-import { StrangerLog } from '../domain/audit/stranger-log.ts';
+import { RefusedKeyLog } from '../domain/audit/refused-key-log.ts';
 import { useCatalog } from '../domain/catalog/catalog.ts';
 import { ActivityReporter } from '../domain/history/activity-reporter.ts';
 import { type RegistryPolicy, useRegistries } from '../domain/images/registry-policy.ts';
@@ -217,13 +217,13 @@ async function joinInstallation(
     bus.start(),
   ]);
   bus.subscribe('clock', () => void clock.adopt().catch(() => {})); // else its own loop does
-  const strangers = new StrangerLog(pool);
-  cleanUp.add(() => strangers.flush());
+  const refusedKeys = new RefusedKeyLog(pool);
+  cleanUp.add(() => refusedKeys.flush());
   const trustedProxies = new TrustedProxies(config.trustedProxies);
   const proxy = own.proxy === null ? null : new ProxySignIn(own.proxy, { trustedProxies, logger });
   const keyRing = new KeyRing({
     ...{ pool, bus, clock, trustedProxies, vouchers: proxy },
-    onRefused: (refused) => strangers.add(refused),
+    onRefused: (refused) => refusedKeys.add(refused),
   });
   return { secretBox, bus, installation, keyRing, proxy, newKey: firstUser.newSecret };
 }

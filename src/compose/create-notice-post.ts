@@ -36,7 +36,7 @@ interface Parts {
   epoch: number;
 }
 
-/** Creates what looks for what people are to be told, and what sends it. */
+/** Creates the loops that find due notices and send them. */
 export function createNoticeLoops({ dataDir, notices }: Config, parts: Parts): Pick<Loop, 'start' | 'stop'>[] {
   const courier = noticeCourier(parts);
   const findDiskProblem = async () => diskProblem(await readDisk(dataDir));

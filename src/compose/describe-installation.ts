@@ -1,4 +1,4 @@
-import { type DiskSpace, readDisk } from '../core/files/read-disk.ts';
+import { type Disk, readDisk } from '../core/files/read-disk.ts';
 import { readVersion } from '../core/files/read-version.ts';
 import type { InstallationFacts, SleepSupport } from '../domain/installation-facts.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -45,12 +45,14 @@ async function describeSleep({ gpuSleep }: Runtime): Promise<SleepSupport> {
 /** Below both of these, the disk counts as nearly full. */
 const LOW_SHARE = 0.1;
 const LOW_BYTES = 10 * 2 ** 30;
+/** A program that makes empty files can use up a disk's inodes, which ends the database as well. */
+const LOW_FILES = 50_000;
 
 interface ProblemSources {
   /** The problem of the GPUs, without a period; null while all answer. */
   gpuProblem: () => string | null;
   /** Rejects if the disk cannot be read. */
-  readDisk: () => Promise<DiskSpace>;
+  readDisk: () => Promise<Disk>;
 }
 
 /** Returns what is out of order on this machine now, one sentence each without a period. */
@@ -60,9 +62,11 @@ export async function installationProblems({ gpuProblem, readDisk }: ProblemSour
   return [...(gpus === null ? [] : [`GPUs are out of order: ${gpus}`]), ...(disk === null ? [] : [disk])];
 }
 
-/** Returns a sentence if a disk is nearly full: by share, unless it is so large that a tenth is plenty. */
-export function diskProblem({ freeBytes, totalBytes }: DiskSpace): string | null {
-  if (freeBytes >= LOW_BYTES || freeBytes >= totalBytes * LOW_SHARE) return null;
+/** Returns a sentence if a disk is nearly full: by share, unless it is so large that a tenth is plenty, or by its files. */
+export function diskProblem({ freeBytes, totalBytes, freeFiles }: Disk): string | null {
+  const isLow = freeBytes < LOW_BYTES && freeBytes < totalBytes * LOW_SHARE;
+  if (!isLow && freeFiles < LOW_FILES) return `On the disk of the data directory, ${freeFiles} more files can be made`;
+  if (!isLow) return null;
   return `The disk of the data directory has ${gib(freeBytes)} of ${gib(totalBytes)} left`;
 }
 

@@ -8,8 +8,8 @@ import type { EgressGuard } from '../runtimes/docker/network/egress-guard.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 
 /**
- * Prepares what `--egress` asks for and returns what operators should know. Throws a sentence where it cannot be had, except
- * on a machine that cannot have it, with one user and no `--egress`: there it is as good as running the code oneself.
+ * Prepares what `--egress` asks for and returns what operators should know. Throws a sentence where it cannot be had, except on a machine
+ * that cannot have it, with one user and no `--egress`: there it is as safe as running the code oneself.
  */
 export async function prepareEgress(
   { egress: { mode, isExplicit } }: Config,

@@ -7,7 +7,7 @@ const MAX_LAST_TRIES = 20;
 
 /**
  * Writes log lines to a descriptor, in their order and without waiting for it. What cannot be written, as on a full disk or to a terminal
- * that is gone, is lost, and ends or holds up nothing: pino's own destination would try again for ever when the process ends.
+ * that is gone, is lost, and neither ends nor blocks the process: pino's own destination would retry for ever when the process ends.
  */
 export class LogOutput {
   readonly #fd: number;

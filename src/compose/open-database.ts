@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Bus } from '../db/bus.ts';
-import { explainFullDisk } from '../db/full-disk.ts';
+import { explainDataFault } from '../db/explain-data-fault.ts';
 import { migrate, readAppliedMigrations } from '../db/migrate.ts';
 import { createPool, type Pool } from '../db/pool.ts';
 import { findPooler } from '../db/pooler.ts';
@@ -42,7 +42,7 @@ export async function openDatabase<T>(
     await bus.start();
     return await work({ pool, bus });
   } catch (error) {
-    throw await explainFullDisk(error, config.databaseUrl === null ? config.dataDir : null);
+    throw await explainDataFault(error, config);
   } finally {
     await cleanUp.run();
   }

@@ -49,7 +49,7 @@ export interface ServerParts {
   /** Null: workloads have no pull-through hub. */
   hubAccess: HubAccess | null;
   notices: NoticeSender;
-  /** Whom people sign in with. */
+  /** The providers that people sign in with. */
   providers: readonly Provider[];
   /** How they sign in without any. */
   own: OwnSignIn;

@@ -89,7 +89,7 @@ export interface ControlParts {
   databaseUrl: string;
 }
 
-type TermParts = ControlParts & { queue: JobQueue };
+type TermParts = ControlParts & { queue: JobQueue; queuePool: Pool };
 type LoopParts = TermParts & { epoch: number };
 
 /** Runs the loops of the control role while this process leads. Does nothing without that role. */
@@ -110,15 +110,19 @@ export function startControl(
     stop: async () => {
       await leadership.stop();
       if (!config.stopWorkersOnExit) return;
-      const { workers, pods } = createLoops(config, { ...parts, queue: parts.data.queue, epoch: 0 }, notify);
+      const { workers, pods } = createLoops(
+        config,
+        { ...parts, queue: parts.data.queue, queuePool: parts.pool, epoch: 0 },
+        notify,
+      );
       await Promise.all([workers.stopAll(), pods.stopAll()]);
     },
   };
 }
 
 /**
- * Creates the loops anew for each term: they write over connections of their own, which carry the term's epoch and are
- * closed with it (docs/decisions/0031-fencing.md).
+ * Creates new loops for each term: they write over connections of their own, which carry the term's epoch and are closed with it
+ * (docs/decisions/0031-fencing.md).
  */
 function createTerm(
   config: Config,
@@ -143,7 +147,7 @@ function createTerm(
   for (const each of [pool, queuePool]) parts.health.watch(each);
   const closes = [guardPool(pool, isValid), guardPool(queuePool, isValid)];
   const queue = new JobQueue({ pool: queuePool, processId: parts.bus.processId, limits: config.limits });
-  const termParts = { ...parts, runtime: guardRuntime(parts.runtime, isValid), pool, queue };
+  const termParts = { ...parts, runtime: guardRuntime(parts.runtime, isValid), pool, queue, queuePool };
   const { loops } = createLoops(config, { ...termParts, epoch }, notify);
   return {
     prepare: () => leaveOtherRuntime(termParts, notify),
@@ -210,6 +214,7 @@ function createLoops(
     freezer,
     new EndpointScaler({
       ...parts,
+      demandPool: parts.queuePool,
       frozenBudget: memory.budgetBytes,
       onStarting: () => capacity.expectStart(),
       insert: (worker) => workers.insert(worker),
@@ -271,7 +276,7 @@ function publishIpOf(config: Config, { name }: Runtime): string | null {
   return name === 'kubernetes' ? config.kubernetes.publicIp : config.publishIp;
 }
 
-/** Processes have no limits: what they are told is what the machine has. */
+/** Processes have no limits: their environment states the machine's resources. */
 function perGpuOf({ perGpu }: Config, { capabilities }: Runtime): Config['perGpu'] {
   return capabilities.isolation ? perGpu : { cpus: null, memory: null };
 }

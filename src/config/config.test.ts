@@ -31,6 +31,19 @@ test('a flag wins over its variable; an empty variable counts as unset', () => {
   expect(readConfig({}, { PODYARD_PORT: '' }).port).toBe(8080);
 });
 
+test('a data directory whose path has a control character is refused, and shown without it', () => {
+  for (const [path, shown] of [
+    ['/srv/a\nb', '/srv/a\\u000ab'],
+    ['/srv/\u0007', '/srv/\\u0007'],
+    ['/srv/\u0085', '/srv/\\u0085'],
+  ] as const) {
+    const sentence = `is '${shown}', but must have no line breaks or other control characters`;
+    expect(() => readConfig({ dataDir: path }, {})).toThrow(`--data-dir ${sentence}`);
+    expect(() => readConfig({}, { PODYARD_DATA_DIR: path })).toThrow(`--data-dir ${sentence}`);
+  }
+  expect(readConfig({ dataDir: '/srv/ein Ordner: ü😀' }, {}).dataDir).toBe('/srv/ein Ordner: ü😀');
+});
+
 test('--data-processes above 1 requires role api or data', () => {
   expect(readConfig({}, {})).toMatchObject({ dataProcesses: 1, stopDelayMs: 0 });
   expect(readConfig({ dataProcesses: '4', roles: 'data' }, {}).dataProcesses).toBe(4);

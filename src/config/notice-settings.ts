@@ -14,7 +14,7 @@ export const NOTICES = {
     help: 'the mail server that notices are sent by, as JSON',
     chart: { value: 'mailSecret', as: 'template' },
   }),
-  /** Null: nobody is told of newer versions. */
+  /** Null: newer versions are not looked for. */
   releases: optional({
     variable: 'PODYARD_UPGRADE_FROM',
     flag: 'upgradeFrom',

@@ -2,6 +2,8 @@ import { resolve } from 'node:path';
 import { parseMasterKeys } from '../core/master-key.ts';
 import { formatRateQuotas, parseRateQuotas, type RateQuotas } from '../core/rate-quotas.ts';
 import { REST_REVISIONS } from '../core/rest-revisions.ts';
+import { escapeUnit } from '../core/text/ascii-json.ts';
+import { UsageError } from '../core/usage-error.ts';
 import { AUDIT } from './audit-settings.ts';
 import { BUILDS } from './build-settings.ts';
 import { KUBERNETES } from './kubernetes-settings.ts';
@@ -22,6 +24,14 @@ const DEFAULT_QUOTAS: RateQuotas = { minute: 600, hour: 30_000, day: 500_000 };
 
 const inFolder = (_name: string, text: string) => resolve(text);
 
+/** PostgreSQL keeps the path in a file of lines, by which its running server is found again. */
+function dataFolder(name: string, text: string): string {
+  const path = resolve(text);
+  const shown = path.replace(/\p{Cc}/gu, escapeUnit);
+  if (shown === path) return path;
+  throw new UsageError(`${name} is '${shown}', but must have no line breaks or other control characters`);
+}
+
 /** Settings that name an installation's data. */
 export const DATABASE_SETTINGS = {
   dataDir: setting({
@@ -30,7 +40,7 @@ export const DATABASE_SETTINGS = {
     takes: '<path>',
     default: '.podyard',
     shownDefault: './.podyard',
-    parse: inFolder,
+    parse: dataFolder,
     page: 'Directory of the embedded database and all other data',
   }),
   /** Null: the embedded server in `dataDir`. */

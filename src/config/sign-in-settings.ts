@@ -5,7 +5,7 @@ const DAY = 86_400;
 
 /** How people sign in, and for how long. */
 export const SIGN_IN = {
-  /** Null: with API keys, and with the passwords and passkeys of whoever was invited. */
+  /** Null: with API keys, and with the passwords and passkeys of invited users. */
   providersFile: optional({
     variable: 'PODYARD_SIGN_IN',
     flag: 'signIn',

@@ -7,7 +7,7 @@ export interface UserIds {
   gid: number;
 }
 
-/** Who a process that is started as root becomes before anything else (compose/process/become-user.ts); null: it stays root. */
+/** The user that a process started as root becomes before anything else (compose/process/become-user.ts); null: it stays root. */
 export const USER = optional({
   variable: 'PODYARD_USER',
   shownDefault: 'none',

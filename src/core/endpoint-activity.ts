@@ -32,7 +32,7 @@ export class EndpointActivity {
     observe(latencies, durationMs);
   }
 
-  /** Returns what was measured and starts anew. */
+  /** Returns the measurements and resets them. */
   take(): ReadonlyMap<EndpointId, ActivityFigures> {
     const taken = this.#figures;
     this.#figures = new Map();

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -29,6 +29,14 @@ test('the first start creates a key that only its owner can read, and later star
 test('processes that start together agree on one key', async () => {
   const keys = await Promise.all(Array.from({ length: 20 }, () => ensureMasterKeys(join(directory, 'race'))));
   expect(new Set(keys.flat().map((key) => key.toString('hex'))).size).toBe(1);
+});
+
+test('where a folder lies in its place, as containers make one for a file that they lack, that is said', async () => {
+  const file = join(directory, 'folder');
+  await mkdir(file);
+  const sentence = `The master key ${file} cannot be read: a folder is in its place. Put the key there, or give it in PODYARD_MASTER_KEY.`;
+  expect(() => readMasterKeys(file)).toThrow(sentence);
+  await expect(ensureMasterKeys(file)).rejects.toThrow(sentence);
 });
 
 test('a file without a key is an error that names it, and stays unchanged', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { appendFile, link, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { fileReason } from './files/file-reason.ts';
 import { makeFolder } from './files/make-folder.ts';
 import { MASTER_KEY_BYTES } from './secret-box.ts';
 
@@ -32,8 +33,13 @@ export function readMasterKeys(file: string): Buffer[] | undefined {
   try {
     return parseMasterKeys(readFileSync(file, 'utf8'), file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (syscall === undefined) throw error;
+    throw new Error(
+      `The master key ${file} cannot be read: ${fileReason(error)}. Put the key there, or give it in PODYARD_MASTER_KEY.`,
+      { cause: error },
+    );
   }
 }
 

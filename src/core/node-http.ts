@@ -8,8 +8,8 @@ export const { Agent, createServer, maxHeaderSize, request, ServerResponse, STAT
   process.getBuiltinModule('node:http');
 
 /**
- * Has a 101 that nobody asked for fail the request. Node ends such a request without an error, so whoever waits for its answer
- * would wait for ever, and no signal ends that.
+ * Has an unrequested 101 fail the request. Node ends such a request without an error, so the caller would wait for ever for a response, and
+ * no signal ends that.
  */
 export function refuseUpgrade(request: http.ClientRequest): http.ClientRequest {
   return request.once('upgrade', (_answer, socket) => {

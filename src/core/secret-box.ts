@@ -8,10 +8,10 @@ import {
 } from 'node:crypto';
 
 /**
- * Encrypts secrets for the database: AES-256-GCM under a master key, with a random nonce for each value. The record's id is
- * authenticated too, so that a value copied into another record does not open there. Layout: version (1 byte), key id (8),
- * nonce (12), tag (16), ciphertext. Version 1 has no key id and is still read. The key id allows values of two keys during
- * a rotation, and tells a wrong key from a damaged value. 2^32 values under one key are safe (NIST SP 800-38D, 8.3).
+ * Encrypts secrets for the database: AES-256-GCM under a master key, with a random nonce for each value. The record's id is authenticated
+ * too, so that a value copied into another record does not open there. Layout: version (1 byte), key id (8), nonce (12), tag (16),
+ * ciphertext. Version 1 has no key id and is still read. The key id allows values of two keys during a rotation, and distinguishes a wrong
+ * key from a damaged value. 2^32 values under one key are safe (NIST SP 800-38D, 8.3).
  */
 const VERSION = 2;
 const VERSION_WITHOUT_KEY_ID = 1;

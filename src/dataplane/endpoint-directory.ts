@@ -67,8 +67,8 @@ export class EndpointDirectory {
   }
 
   /**
-   * The user's endpoint, or one of a team of theirs. Synchronous when cached. Somebody else's costs the same query as a missing one,
-   * however well it is known here: its time must not tell that it exists.
+   * The user's endpoint, or one of a team of theirs. Synchronous when cached. Another user's costs the same query as a missing one, even if
+   * it is cached: the response time must not reveal that it exists.
    */
   findReachable(id: string, userId: UserId): EndpointEntry | undefined | Promise<EndpointEntry | undefined> {
     const fresh = this.#cache.fresh(id);

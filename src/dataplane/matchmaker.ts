@@ -15,11 +15,12 @@ interface Waiter {
   readonly slots: number;
   /** Answers the take. False when the connection is gone and the jobs were not sent. */
   readonly deliver: (jobs: readonly TakenJob[]) => boolean;
-  holdTimer: NodeJS.Timeout | undefined;
+  /** When its hold ends. If a job is on its way then, it gets that one or nothing. */
+  endsAt: number;
+  /** Set while it waits: under load most takes find a job at once. */
+  timer: NodeJS.Timeout | undefined;
   /** Dismissed, or its connection is gone: it gets no more jobs. */
   isClosed: boolean;
-  /** Its hold ended while a job was on its way: it gets that one or nothing. */
-  isExpired: boolean;
   place: number;
 }
 
@@ -69,14 +70,14 @@ export class Matchmaker {
     deliver: (jobs: readonly TakenJob[]) => boolean,
   ): { abandon: () => void } {
     const list = this.#waitList(worker.endpointId);
-    const waiter: Waiter = { ...worker, deliver, holdTimer: undefined, isClosed: false, isExpired: false, place: -1 };
-    waiter.holdTimer = setTimeout(() => this.#expire(list, waiter), worker.holdMs);
+    const { workerId, version, slots, holdMs } = worker;
+    const endsAt = monotonicClock.now() + holdMs;
+    const waiter: Waiter = { workerId, version, slots, deliver, endsAt, timer: undefined, isClosed: false, place: -1 };
     if (list.mayHaveQueued) void this.#poll(worker.endpointId, list, waiter);
     else this.#wait(list, waiter);
     return {
       abandon: () => {
         waiter.isClosed = true;
-        clearTimeout(waiter.holdTimer);
         this.#remove(list, waiter);
         this.#dropIfUnused(list);
       },
@@ -210,7 +211,6 @@ export class Matchmaker {
 
   #deliver(endpointId: EndpointId, list: WaitList, waiter: Waiter, jobs: readonly TakenJob[]): void {
     list.busy.delete(waiter);
-    clearTimeout(waiter.holdTimer);
     this.#dropIfUnused(list);
     if (!waiter.isClosed && waiter.deliver(jobs)) return;
     this.#returnToQueue(endpointId, waiter.workerId, jobs);
@@ -220,29 +220,28 @@ export class Matchmaker {
   /** Waits for the rest of the hold. */
   #wait(list: WaitList, waiter: Waiter): void {
     list.busy.delete(waiter);
-    if (waiter.isClosed || waiter.isExpired || this.#isStopping) this.#answerEmpty(list, waiter);
-    else list.waiters.push(waiter);
+    const leftMs = waiter.endsAt - monotonicClock.now();
+    if (waiter.isClosed || leftMs <= 0 || this.#isStopping) {
+      this.#answerEmpty(list, waiter);
+      return;
+    }
+    waiter.timer = setTimeout(() => this.#answerEmpty(list, waiter), Math.ceil(leftMs));
+    list.waiters.push(waiter);
   }
 
   #waitBriefly(list: WaitList, waiter: Waiter): void {
-    clearTimeout(waiter.holdTimer);
-    waiter.holdTimer = setTimeout(() => this.#expire(list, waiter), DATABASE_DOWN_HOLD_MS);
+    waiter.endsAt = Math.min(waiter.endsAt, monotonicClock.now() + DATABASE_DOWN_HOLD_MS);
     this.#wait(list, waiter);
   }
 
-  #expire(list: WaitList, waiter: Waiter): void {
-    if (list.busy.has(waiter)) waiter.isExpired = true;
-    else this.#answerEmpty(list, waiter);
-  }
-
   #answerEmpty(list: WaitList, waiter: Waiter): void {
-    clearTimeout(waiter.holdTimer);
     this.#remove(list, waiter);
     this.#dropIfUnused(list);
     waiter.deliver([]);
   }
 
   #remove(list: WaitList, waiter: Waiter): void {
+    clearTimeout(waiter.timer);
     const at = list.waiters.indexOf(waiter);
     if (at >= 0) list.waiters.splice(at, 1);
   }

@@ -16,7 +16,7 @@ export interface BodySource {
   req: CallRequest;
   res: CallResponse;
   budget: BodyBudget;
-  /** Who is charged for the memory. */
+  /** The user charged for the memory. */
   userId: UserId;
   limitBytes: number;
   /** A body over this size cuts the connection. One over the limit is otherwise read to its end and dropped. */

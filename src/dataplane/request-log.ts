@@ -13,21 +13,27 @@ export interface RequestSinks {
  * ids of existing records, never what a client wrote.
  */
 export class RequestLog {
+  readonly api: Api;
   requestId: string | undefined;
-  /** The operation's name. Requests that match none share one, or strangers could create routes at will. */
+  /** The operation's name. Unmatched requests share one, or unauthenticated clients could create metrics at will. */
   route = 'none';
   userId: string | undefined;
   endpointId: string | undefined;
   workerId: string | undefined;
   jobId: string | undefined;
+  /** Once the response has ended. */
+  status: number | undefined;
+  durationMs: number | undefined;
 
   constructor({ metrics, logger }: RequestSinks, api: Api, res: CallResponse) {
+    this.api = api;
     const startedAt = performance.now();
     res.on('close', () => {
       const durationMs = performance.now() - startedAt;
-      const status = res.headersSent ? res.statusCode : CLIENT_GONE;
-      metrics.requestEnded(api, this.route, status, durationMs);
-      logger.debug({ api, ...this, status, durationMs: Math.round(durationMs) }, 'request');
+      this.status = res.headersSent ? res.statusCode : CLIENT_GONE;
+      this.durationMs = Math.round(durationMs);
+      metrics.requestEnded(api, this.route, this.status, durationMs);
+      logger.debug(this, 'request'); // no copy: mostly nobody reads it
     });
   }
 }

@@ -14,7 +14,7 @@ export interface WorkerEntry {
   readonly tokenHash: Buffer | null;
   /** False once it drains, stops, freezes or sleeps: it gets no more jobs. */
   readonly isWanted: boolean;
-  /** It may still run a job that it was told to stop: it gets no more jobs until then. */
+  /** It may still run a job that it was ordered to stop: it gets no more jobs until then. */
   isStoppingJob: boolean;
   /** It is wanted frozen. One that is merely parked keeps asking for jobs. */
   readonly isFrozen: boolean;

@@ -19,7 +19,7 @@ export const ADVISORY_LOCKS = {
   epoch: 7_063_931,
   /** With a hash of a template's id: held by a transaction that changes the template and the endpoints that follow it. */
   followedTemplate: 7_063_932,
-  /** Held while somebody whom a provider has not vouched for before becomes a user. */
+  /** Held while a person becomes a user at their first sign-in with a provider. */
   firstSignIn: 7_063_934,
 } as const;
 

@@ -61,6 +61,12 @@ export function selectList(map: AnyMap): string {
     .join(', ');
 }
 
+/** Returns the expressions that yield the members of a record, without some of them. */
+export function readsOf<M extends AnyMap>(map: M, without: readonly (keyof M)[]): Record<string, string> {
+  const shown = Object.entries(map).filter(([member]) => !without.includes(member));
+  return Object.fromEntries(shown.map(([member, { read }]) => [member, read]));
+}
+
 /** Returns what an insert of the record writes. */
 export function insertedRow<M extends AnyMap>(map: M, record: Inserted<M>): SqlRow {
   return rowOf(map, record, () => true);

@@ -11,7 +11,7 @@ const LIVENESS: Readonly<Record<string, string>> = {
   tcp_user_timeout: '20s',
   idle_in_transaction_session_timeout: '60s', // a forgotten transaction would block vacuum, and others' locks
 };
-/** Tells a session whose settings arrived from one whose pooler dropped them. */
+/** Distinguishes a session whose settings arrived from one whose pooler dropped them. */
 const ARRIVED = 'podyard.settings';
 const KEEPALIVE_DELAY_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -10,6 +10,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { messageOf } from '../core/errors.ts';
+import { fileReason } from '../core/files/file-reason.ts';
 import { newId } from '../core/ids.ts';
 import type { DumpRecord } from './dump.ts';
 import { isAlive } from './postmaster.ts';
@@ -54,7 +55,9 @@ export async function writeBackup(
   await removeAbandoned(file);
   const part = `${file}.${process.pid}-${newId(6)}.part`;
   const handle = await open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOENT' ? new Error(`there is no folder ${dirname(file)}: make it first`) : error;
+    if (error.code === 'ENOENT')
+      throw new Error(`there is no folder ${dirname(file)}: make it first`, { cause: error });
+    throw new Error(`${file} cannot be written: ${fileReason(error)}`, { cause: error });
   });
   try {
     const line = `${MAGIC}${JSON.stringify({ formatVersion: FORMAT_VERSION, ...backup.header })}\n`;
@@ -89,7 +92,8 @@ export async function readBackup<T>(
   work: (backup: Backup) => Promise<T>,
 ): Promise<T> {
   const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOENT' ? new Error(`${file} does not exist`) : error;
+    const reason = error.code === 'ENOENT' ? 'does not exist' : `cannot be read: ${fileReason(error)}`;
+    throw new Error(`${file} ${reason}`, { cause: error });
   });
   try {
     if ((await handle.stat()).isDirectory()) throw new Error(`${file} is a folder: name the backup in it`);

@@ -95,7 +95,7 @@ export interface Load {
 export async function loadDump(databaseUrl: string, load: Load): Promise<void> {
   await refuseForeignSchema(load.migrations, 'the dump');
   await withConnection(databaseUrl, async (client) => {
-    // A killed run ends within a second even during a long statement, where the server's platform can tell.
+    // A killed run ends within a second even during a long statement, where the server's platform detects closed connections.
     await client.query("set client_connection_check_interval = '1s'").catch(() => {});
     await client.query('begin');
     await lockSchema(client);

@@ -4,6 +4,7 @@ import { lstat, mkdir, open, readdir, readFile, realpath, rename, rm, writeFile 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileReason } from '../core/files/file-reason.ts';
 import { newId } from '../core/ids.ts';
 import { type EmbeddedBinaries, findEmbeddedBinaries, linkLibraries } from './embedded-binaries.ts';
 import { makeDataDir } from './make-data-dir.ts';
@@ -12,7 +13,7 @@ import { isAlive } from './postmaster.ts';
 /** Where an embedded server keeps its files, as real paths. */
 export interface EmbeddedPlace {
   binaries: EmbeddedBinaries;
-  /** Links to libraries, for the programs of a package that nobody has finished and this user cannot. */
+  /** Links to libraries, for the programs of a package whose install scripts did not run and whose folder this user cannot write. */
   libraries: string | null;
   /** PostgreSQL's own data directory. */
   pgData: string;
@@ -144,7 +145,7 @@ async function makeSocketDir(dataDir: string): Promise<string> {
 async function hasData({ pgData, binaries }: EmbeddedPlace): Promise<boolean> {
   const entries = await readdir(pgData).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
-    throw new Error(`The database in ${pgData} cannot be opened: ${error.message}.`);
+    throw new Error(`The database in ${pgData} cannot be opened: ${fileReason(error)}.`);
   });
   if (entries.length === 0) return false;
   const version = Number.parseInt(await readFile(join(pgData, 'PG_VERSION'), 'utf8').catch(() => ''), 10);

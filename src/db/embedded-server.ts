@@ -117,7 +117,7 @@ class KeptServer implements EmbeddedServer {
     const { keeper, pid } = this.#running;
     const isLast = await isLastUser(keeper).catch(() => false);
     if (isLast && (await isPostgresIn(this.#place.pgData, pid))) {
-      process.kill(pid, 'SIGINT'); // fast shutdown, which ends the keeper: until then, its lock holds off who starts
+      process.kill(pid, 'SIGINT'); // fast shutdown, which ends the keeper: until then, its lock prevents another start
       await this.#untilGone(pid);
     }
     await keeper.end().catch(() => {});

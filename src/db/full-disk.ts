@@ -1,46 +1,30 @@
-import { messageOf } from '../core/errors.ts';
 import { readDisk } from '../core/files/read-disk.ts';
-import { sqlState } from './sql-state.ts';
 
 /** With less, PostgreSQL may be unable to write its next log segments, and stops. */
-const MIN_FREE_MIB = 64;
-/** Free space that uploads leave: while one is stored, the database's log grows as well. */
-const UPLOADS_LEAVE_MIB = 128;
-const DISK_FULL = '53100';
+const DATABASE_NEEDS = { mib: 64, files: 1_000 };
+/** What uploads leave: while one is stored, the database's log grows as well. */
+const UPLOADS_LEAVE = { mib: 128, files: 5_000 };
 
 /** Returns a public sentence if the disk of a data directory is full or almost full; null otherwise, or if it is unknown. */
 export async function findFullDisk(dataDir: string): Promise<string | null> {
-  const free = await freeMib(dataDir);
-  if (free >= MIN_FREE_MIB) return null;
-  return `The disk of the data directory is full: ${free} MiB are free, and the database needs ${MIN_FREE_MIB}.`;
+  const found = await findLack(dataDir, DATABASE_NEEDS);
+  return found && `The disk of the data directory is full: ${found.free}, and the database needs ${found.least}.`;
 }
 
 /** Returns a public sentence if a data directory has no room for uploads; null otherwise, or if it is unknown. */
 export async function findScarceDisk(dataDir: string): Promise<string | null> {
-  const free = await freeMib(dataDir);
-  if (free >= UPLOADS_LEAVE_MIB) return null;
-  return `The disk of the data directory is almost full: ${free} MiB are free, and uploads leave ${UPLOADS_LEAVE_MIB}.`;
+  const found = await findLack(dataDir, UPLOADS_LEAVE);
+  return found && `The disk of the data directory is almost full: ${found.free}, and uploads leave ${found.least}.`;
 }
 
-async function freeMib(folder: string): Promise<number> {
+async function findLack(
+  folder: string,
+  least: { mib: number; files: number },
+): Promise<{ free: string; least: number } | null> {
   const disk = await readDisk(folder).catch(() => null);
-  return disk === null ? Number.POSITIVE_INFINITY : Math.floor(disk.freeBytes / 2 ** 20);
-}
-
-/**
- * Returns the error to print for a start or a command that failed: one that names the disk if it is full. `dataDir`: of the
- * embedded server; null if the database is elsewhere.
- */
-export async function explainFullDisk(error: unknown, dataDir: string | null): Promise<unknown> {
-  const isElsewhere = dataDir === null;
-  const found = isElsewhere ? null : await findFullDisk(dataDir);
-  if (found === null && !isDiskFull(error)) return error;
-  const sentence = isElsewhere ? "the database's disk is full" : `the disk of ${dataDir} is full`;
-  return new Error(`${sentence}: free some space and try again (${messageOf(error)})`, { cause: error });
-}
-
-/** A failed transaction has given its space back by the time anybody looks, so the error counts as well. */
-function isDiskFull(error: unknown): boolean {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return code === 'ENOSPC' || sqlState(error) === DISK_FULL || messageOf(error).includes('No space left on device');
+  if (disk === null) return null;
+  const freeMib = Math.floor(disk.freeBytes / 2 ** 20);
+  if (freeMib < least.mib) return { free: `${freeMib} MiB are free`, least: least.mib };
+  if (disk.freeFiles < least.files) return { free: `${disk.freeFiles} more files can be made`, least: least.files };
+  return null;
 }

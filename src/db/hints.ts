@@ -45,7 +45,7 @@ interface HintTopics {
   secret: string;
   /** A network volume was deleted: its files can be removed. Payload: volume id. */
   volume: string;
-  /** Somebody asks for the files of a network volume that no program serves. Payload: volume id. */
+  /** A request for the files of a network volume that no program serves yet. Payload: volume id. */
   files: string;
   /** A webhook is due. Payload: empty. */
   webhook: string;

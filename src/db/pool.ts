@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { Failure } from '../core/errors.ts';
+import { Failure, notFound } from '../core/errors.ts';
 import type { AdvisoryLock } from './advisory-locks.ts';
 import { connectionOptions, destroyConnection, ensureSettings } from './connection-options.ts';
 import { databaseFailure } from './database-fault.ts';
@@ -14,6 +14,14 @@ pg.defaults.parseInputDatesAsUTC = true; // the local time zone costs half a meg
 export type Pool = pg.Pool;
 /** Runs statements: the pool itself, or the connection of a transaction. */
 export type Db = Pick<pg.Pool, 'query'>;
+/** How a read row is locked against changes until the commit. */
+export type RowLock = '' | 'for no key update' | 'for update';
+
+/** Returns the first row. Throws `notFound`. */
+export function foundRow<Row extends pg.QueryResultRow>({ rows }: pg.QueryResult<Row>, thing: string): Row {
+  if (!rows[0]) throw notFound(thing);
+  return rows[0];
+}
 
 const UNIQUE_VIOLATION = '23505';
 const CONFLICTS: ReadonlySet<string | undefined> = new Set(['40001', '40P01']); // serialization failure, deadlock

@@ -109,9 +109,9 @@ async function carryOut<T extends Tx<Admin>, Input extends object, Result, Prepa
 }
 
 /**
- * Changes of one person at a time, and of one beside whom nobody changes anything, as a share of the connections. Each has a connection to
- * the database while it waits for another change of the same record: with more, they would have all connections, and everybody else would wait
- * for theirs. Nobody is counted where nobody is known yet, as at a sign-in.
+ * How many changes of one person run at a time; and of one person while no other changes anything, as a share of the connections. Each
+ * holds a database connection while it waits for another change of the same record: unlimited, one person could take all connections and
+ * block everyone else. Unauthenticated changes, such as a sign-in, are not counted.
  */
 const PER_PERSON = 4;
 const SHARE_ALONE = 1 / 2;

@@ -94,6 +94,7 @@ test('a pull reports its progress, sends the credentials, and fails with a sente
     if (request.method === 'GET' && isPulled) return void response.end('{"Id":"sha256:0"}');
     if (request.method === 'GET') return void response.writeHead(404).end('{"message":"no such image"}');
     const auth = request.headers['x-registry-auth'];
+    if (auth !== undefined) expect(String(auth)).toMatch(/^(?:[\w-]{4})*(?:[\w-]{2}==|[\w-]{3}=)?$/); // Docker refuses it without padding
     seen.push({ url: request.url!, auth: auth && JSON.parse(Buffer.from(String(auth), 'base64url').toString()) });
     const last = request.url!.includes('bad')
       ? { error: 'unauthorized: authentication required' }

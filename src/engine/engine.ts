@@ -1,9 +1,12 @@
-import type { Duplex, Readable } from 'node:stream';
-import { inspect } from 'node:util';
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { addAbortSignal, type Duplex, pipeline, type Readable } from 'node:stream';
+import { text as readText } from 'node:stream/consumers';
 import { Failure, messageOf } from '../core/errors.ts';
-import { Agent } from '../core/node-http.ts';
+import { Agent, refuseUpgrade, request } from '../core/node-http.ts';
+import { type EngineAddress, readEngineAddress } from './engine-address.ts';
 import { type EngineKind, type EngineVersion, kindOf } from './engine-kind.ts';
 import { Refusal } from './refusal.ts';
+import { SshAgent } from './ssh-agent.ts';
 
 /** A refusal of the engine. `message` is the engine's own. */
 export class EngineError extends Refusal {
@@ -25,37 +28,15 @@ export interface EngineRequest {
   signal?: AbortSignal;
 }
 
-/** Where an engine listens: a socket, or a host, with TLS unless it is this machine. */
-export type EngineAddress = { socketPath: string } | { host: string; port: number; tls: EngineTls | null };
-
-/** PEM: the authority of the engine's certificate, and what Podyard shows the engine. */
-export interface EngineTls {
-  ca: string;
-  cert: string;
-  key: string;
-}
-
-/** The members used of docker-modem, which supports DOCKER_HOST, TLS and ssh. */
-interface Modem {
-  socketPath?: unknown;
-  agent?: Agent;
-  dial(options: object, callback: (error: ModemError | null, answer: unknown) => void): void;
-}
-
-interface ModemError extends Error {
-  statusCode?: number;
-  json?: { message?: string } | null;
-  code?: string;
-}
-
 /** How a request resolves: with the parsed body, the body as a stream, or the connection. */
 type AnswerKind = 'json' | 'stream' | 'connection';
 
 const TIMEOUT_MS = 30_000;
 const READ_TRIES = 10;
+/** What the engine answers if a container is as wanted already. */
+const UNCHANGED = 304;
 /** Podman's error when a container or image is removed while it lists them, also by another client. */
 const GONE_MEANWHILE = /no such container|image not known/i;
-const SUCCESS = { 200: true, 201: true, 204: true, 304: true };
 
 /**
  * Requests to the API of a Docker Engine or Podman. Each has a timeout up to its response; a stream may continue after it.
@@ -63,7 +44,7 @@ const SUCCESS = { 200: true, 201: true, 204: true, 304: true };
  */
 export class Engine {
   readonly #address: EngineAddress | undefined;
-  #modem: Promise<Modem> | undefined;
+  #connector: Connector | undefined;
   #kind: Promise<EngineKind> | undefined;
 
   /** The path of a socket, or an address; undefined: where DOCKER_HOST says, or the usual socket. */
@@ -105,73 +86,122 @@ export class Engine {
   }
 
   async close(): Promise<void> {
-    (await this.#modem)?.agent?.destroy();
+    (this.#connector?.options.agent as Agent | undefined)?.destroy();
   }
 
   async #send(request: EngineRequest, as: AnswerKind): Promise<unknown> {
-    this.#modem ??= this.#load();
-    const modem = await this.#modem;
+    this.#connector ??= connectorTo(this.#address ?? readEngineAddress());
+    const connector = this.#connector;
     const limit = new AbortController();
     const timeoutMs = request.timeoutMs ?? TIMEOUT_MS;
     const timer = setTimeout(() => limit.abort(), timeoutMs);
     try {
-      return await dial(modem, request, as, limit.signal);
+      return await dial(connector, request, as, limit.signal);
     } catch (error) {
-      if (!limit.signal.aborted) throw translate(error as ModemError);
+      if (!limit.signal.aborted) throw translate(error);
       const text = `The container engine did not answer within ${timeoutMs / 1000} s (${request.method} ${request.path})`;
       throw new Failure('unavailable', text, { cause: error });
     } finally {
       clearTimeout(timer);
     }
   }
-
-  /** Loads docker-modem on the first request, because that takes tens of milliseconds. */
-  async #load(): Promise<Modem> {
-    const [{ default: DockerModem }, { default: http }] = await Promise.all([
-      import('docker-modem'),
-      // @ts-expect-error it has no types
-      import('docker-modem/lib/http.js') as Promise<{ default: { maxRedirects: number } }>,
-    ]);
-    // The engine answers an unclean path (an empty component, `..`) with a redirect, which docker-modem would follow to any host,
-    // without an error handler. Refused, it is an error of the request.
-    http.maxRedirects = 0;
-    const modem = new DockerModem(this.#address && modemOptions(this.#address)) as unknown as Modem;
-    if (modem.socketPath !== undefined) modem.agent = new ShortAgent({ keepAlive: true });
-    return modem;
-  }
 }
 
-function modemOptions(address: EngineAddress): object {
-  if ('socketPath' in address) return address;
-  const { host, port, tls } = address;
-  return { host, port, protocol: tls === null ? 'http' : 'https', ...tls };
+interface Connector {
+  send: typeof request;
+  options: RequestOptions;
 }
 
-/** docker-modem prints the agent of each request for its debug log, even with no such log: with all connections 4 ms. */
-class ShortAgent extends Agent {
-  [inspect.custom](): string {
-    return 'Agent';
-  }
+function connectorTo(address: EngineAddress): Connector {
+  if ('socketPath' in address) return { send: request, options: { ...address, agent: new Agent({ keepAlive: true }) } };
+  const { host, port } = address;
+  if ('ssh' in address) return { send: request, options: { agent: new SshAgent({ host, port, ...address.ssh }) } };
+  if (address.tls === null) return { send: request, options: { host, port, agent: new Agent({ keepAlive: true }) } };
+  const https = process.getBuiltinModule('node:https');
+  return { send: https.request, options: { host, port, agent: new https.Agent({ keepAlive: true, ...address.tls }) } };
 }
 
-function dial(modem: Modem, request: EngineRequest, as: AnswerKind, limit: AbortSignal): Promise<unknown> {
-  const { auth } = request;
-  const signals = request.signal ? [request.signal, limit] : [limit];
-  const options = {
-    path: `${request.path}?`,
-    method: request.method,
-    ...(request.archive && { file: request.archive }),
-    options: { _query: request.query ?? {}, _body: request.body ?? {} },
-    statusCodes: SUCCESS,
-    isStream: as !== 'json',
-    ...(request.headers && { headers: { ...request.headers } }),
-    ...(as === 'connection' && { hijack: true, openStdin: request.body !== undefined }),
-    abortSignal: AbortSignal.any(signals),
-    authconfig: auth && { username: auth.username, password: auth.password, serveraddress: auth.serverAddress },
-  };
+/**
+ * Sends a request, and resolves as `as` says. Redirects are refusals: the engine answers an unclean path (an empty component, `..`)
+ * with one, which could name any host.
+ */
+async function dial(connector: Connector, wanted: EngineRequest, as: AnswerKind, limit: AbortSignal): Promise<unknown> {
+  const signal = wanted.signal ? AbortSignal.any([wanted.signal, limit]) : limit;
+  const { method, path, query, archive } = wanted;
+  const body = method === 'POST' && !archive && wanted.body ? JSON.stringify(wanted.body) : undefined;
+  const headers = headersOf(wanted, body, as);
+  const outgoing = connector.send({ ...connector.options, method, path: pathOf(path, query), headers, signal });
+  const answered = answerTo(outgoing, as);
+  if (archive)
+    pipeline(archive, outgoing, () => {}); // a failure of either is one of the request
+  else outgoing.end(body);
+  const answer = await answered;
+  if (!('statusCode' in answer)) return answer;
+  const isDone = (answer.statusCode! >= 200 && answer.statusCode! < 300) || answer.statusCode === UNCHANGED;
+  if (isDone && as === 'stream') return answer;
+  const value = parse(await readText(addAbortSignal(signal, answer)));
+  if (isDone && as === 'json') return value;
+  throw new EngineError(answer.statusCode!, refusalText(value) ?? `HTTP ${answer.statusCode}${redirectText(answer)}`);
+}
+
+/** Resolves with the response, or with the connection if the engine hands it over. */
+function answerTo(outgoing: ClientRequest, as: AnswerKind): Promise<IncomingMessage | Duplex> {
   return new Promise((resolve, reject) => {
-    modem.dial(options, (error, answer) => (error ? reject(error) : resolve(answer)));
+    outgoing.on('error', reject).on('response', resolve);
+    if (as !== 'connection') return void refuseUpgrade(outgoing);
+    outgoing.on('upgrade', (_answer, socket, head) => {
+      if (head.length > 0) socket.unshift(head);
+      resolve(socket);
+    });
   });
+}
+
+function headersOf({ auth, archive, headers }: EngineRequest, body: string | undefined, as: AnswerKind) {
+  const { username, password, serverAddress: serveraddress } = auth ?? {};
+  const json = JSON.stringify({ username, password, serveraddress });
+  return {
+    ...(archive && { 'Content-Type': 'application/x-tar' }),
+    ...(body !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
+    ...(as === 'connection' && { Connection: 'Upgrade', Upgrade: 'tcp' }),
+    ...(auth && { 'X-Registry-Auth': inUrlBase64(json) }),
+    ...headers,
+  };
+}
+
+/** Base64 for URLs with its padding, which Docker wants. */
+function inUrlBase64(text: string): string {
+  return Buffer.from(text).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+}
+
+/** The values that are objects are sent as JSON, as the API has them. */
+function pathOf(path: string, query: Record<string, unknown> = {}): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined)
+        params.append(name, one !== null && typeof one === 'object' ? JSON.stringify(one) : `${one}`);
+    }
+  }
+  return params.size === 0 ? path : `${path}?${params}`;
+}
+
+function redirectText({ headers: { location } }: IncomingMessage): string {
+  return location === undefined ? '' : `, a redirect to ${location}, which is not followed`;
+}
+
+/** The value of JSON; other text as it is. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The engine's own words about a refusal; null if it has none. */
+function refusalText(value: unknown): string | null {
+  const { message = value } = (value ?? {}) as { message?: unknown };
+  return typeof message === 'string' && message.trim() !== '' ? message.trim() : null;
 }
 
 /** Reads again while Podman refuses because something went meanwhile. `mayBe`: such a refusal can mean that. */
@@ -186,10 +216,7 @@ async function untilThere<T>(read: () => Promise<T>, mayBe: (refusal: EngineErro
   }
 }
 
-function translate(error: ModemError): Error {
-  if (error.statusCode !== undefined) {
-    return new EngineError(error.statusCode, error.json?.message ?? error.message);
-  }
-  if (error.name === 'AbortError') return error;
+function translate(error: unknown): unknown {
+  if (error instanceof Failure || error instanceof EngineError || (error as Error).name === 'AbortError') return error;
   return new Failure('unavailable', `The container engine cannot be reached: ${messageOf(error)}`, { cause: error });
 }

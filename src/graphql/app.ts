@@ -185,7 +185,7 @@ function createRunner(deps: GraphqlDeps): Run {
   };
 }
 
-/** A query whose client is gone is not begun, or ends at its next field: its turns and its memory are for those who wait. */
+/** A query whose client is gone is not started, or ends at its next field: its turns and memory are for connected clients. */
 function abandonWhenGone({ raw }: FastifyReply, call: GraphqlCall): void {
   const abandon = () => call.size.abandon(new Failure('badRequest', 'The connection was closed before the answer.'));
   if (raw.closed) abandon();
@@ -222,7 +222,10 @@ async function readCaller(deps: GraphqlDeps, request: FastifyRequest): Promise<A
   }
 }
 
-/** Returns who acts, counted against the account's rate limit, or the caller's own if they may not act for it. Throws `forbidden`. */
+/**
+ * Returns the acting caller, counted against the account's rate limit, or against the caller's own if they may not act for it. Throws
+ * `forbidden`.
+ */
 async function actForTeam(
   deps: GraphqlDeps,
   caller: Actor,

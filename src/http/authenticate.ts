@@ -35,8 +35,8 @@ export function authenticateCaller(keyRing: KeyRing, req: CallRequest): Actor | 
 }
 
 /**
- * As `authenticate`, for what `readSessionSecret` returned. The session of somebody whom a proxy signed in has ended for a request
- * without the proxy's word.
+ * As `authenticate`, for what `readSessionSecret` returned. A session that a proxy vouched for has ended for a request without the proxy's
+ * header.
  */
 export function authenticateSession(keyRing: KeyRing, secret: string, req: CallRequest): Actor | Promise<Actor> {
   const known = keyRing.sessions.peek(secret, hashTextOnConnection(req.socket, secret));

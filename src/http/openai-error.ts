@@ -59,7 +59,7 @@ export function renderOpenAiErrorEvent(route: string, error: OpenAiError): strin
   return `event: error\ndata: ${JSON.stringify({ ...own, type: 'error', error: own })}\n\n`;
 }
 
-/** True where clients tell the events of a stream apart by their names. */
+/** True if clients distinguish the events of a stream by name. */
 export function hasNamedEvents(route: string): boolean {
   return isMessagesRoute(route) || isResponsesRoute(route);
 }

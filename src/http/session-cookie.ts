@@ -54,7 +54,7 @@ export function isSameOrigin(headers: Readonly<IncomingHttpHeaders>, isSafe: boo
   const { origin, host } = headers;
   if (origin === undefined) return isSafe;
   const at = URL.parse(origin)?.host;
-  // A page of another site cannot set the second header without being allowed to, which nobody is.
+  // A page of another site cannot set the second header: it needs a permission that is never given.
   return at !== undefined && (at === host || at === headers['x-forwarded-host']);
 }
 
@@ -87,7 +87,10 @@ export function readCookie(cookies: string | undefined, name: string): string | 
   return undefined;
 }
 
-/** A page of a subdomain can set the plain name: what began behind https does not count under it, or such a page could sign somebody in as another. */
+/**
+ * A page of a subdomain can set the plain name. A session that began over https does not count under it; otherwise such a page could sign a
+ * user in as another.
+ */
 function cookieOf(cookies: string | undefined, id: string): string | undefined {
   const plain = () => readCookie(cookies, cookieName(id, false));
   return (

@@ -23,7 +23,7 @@ export function auditWebhook(options: { url: string; secret: string; webhooks: W
   };
 }
 
-/** The operator names it, and nobody else can: it may be on any network, as a collector of traces may. */
+/** Only the operator can set it, so it may be on any network, as a collector of traces may. */
 const ANYWHERE = new WebhookPolicy({ allowPrivate: true, allowed: [] });
 
 /** OTLP logs as JSON over HTTP. `headers`: the collector's, such as what authorizes. */

@@ -11,11 +11,11 @@ export interface MailSettings {
   security: 'STARTTLS' | 'TLS' | 'NONE';
   /** Null: it asks for no password. */
   login: { user: string; password: string } | null;
-  /** Who it is from: an address, or `Name <address>`. */
+  /** The sender: an address, or `Name <address>`. */
   from: string;
   /** Certificates (PEM) that are trusted besides the usual ones; null: none. */
   ca: string | null;
-  /** Domains to which anybody may send notices; elsewhere only people of the installation get mail. */
+  /** Domains to which any account may send notices; elsewhere, mail goes only to the installation's users. */
   anyRecipientIn: readonly string[];
 }
 

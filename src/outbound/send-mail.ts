@@ -42,7 +42,7 @@ export async function sendMail(
   }
 }
 
-/** Quotes what it answered, and names no address: those who read it may not be the operator. */
+/** Quotes the server's answer without addresses: its readers may not be operators. */
 function reasonOf(error: unknown, password: string | undefined): string {
   const { response, code, message } = error as { response?: string; code?: string; message?: string };
   if (response === undefined) return `did not take it (${code ?? message ?? 'unknown'})`;

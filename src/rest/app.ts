@@ -9,7 +9,7 @@ import { namedSchemas } from './named-schemas.ts';
 import { OPERATOR_ROUTES, routesOf } from './routes.ts';
 import { addInTurns } from './setup/add-in-turns.ts';
 import { newApp } from './setup/new-app.ts';
-import { type HandOver, routeOf } from './setup/request-hooks.ts';
+import { routeOf, type ServeRevision } from './setup/request-hooks.ts';
 import type { NamedSchemas } from './shared/example-values.ts';
 import type { RestApp, RestDeps, RestRoute } from './shared/rest-app.ts';
 import { hintsOf, WIRES } from './wires.ts';
@@ -19,7 +19,7 @@ export interface RestAppOptions {
   /** False: only the operator routes are added. */
   isWhole: boolean;
   /** Serves requests whose key asks for another revision. Without it, this app does. */
-  handOver?: HandOver;
+  serveRevision?: ServeRevision;
   /** Registers what describes the routes, before they are added, and adds the schemas that they refer to. */
   describe?: (app: RestApp, schemas: NamedSchemas) => void;
 }
@@ -35,7 +35,10 @@ export const OPENAPI_FILES: Record<RestRevision, string> = {
  * `app.routing(request, response)` answers a request of an outer server and `app.inject()` one of a test. `close()` ends
  * open event streams.
  */
-export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver, describe }: RestAppOptions): RestApp {
+export function buildRestApp(
+  outerDeps: RestDeps,
+  { revision, isWhole, serveRevision, describe }: RestAppOptions,
+): RestApp {
   const deps = { ...outerDeps, publicUrlFor: publicUrlWithRevision(outerDeps) };
   const wires = WIRES[revision];
   const schemas = namedSchemas(wires);
@@ -44,7 +47,7 @@ export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver,
     hints: hintsOf(wires),
     revision,
     api: 'rest',
-    handOver: handOver ?? null,
+    serveRevision: serveRevision ?? null,
     rewriteUrl: withoutRevision,
     sendFailure: sendProblem,
   });

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { knownRevisionIn, type RestRevision } from '../core/rest-revisions.ts';
 import { LazyApp } from '../http/lazy-app.ts';
 import { buildRestApp } from './app.ts';
-import type { HandOver } from './setup/request-hooks.ts';
+import type { ServeRevision } from './setup/request-hooks.ts';
 import type { RestApp, RestDeps } from './shared/rest-app.ts';
 
 export { isOperatorPath } from './routes.ts';
@@ -51,8 +51,8 @@ export class RestApps {
 
   async #build(revision: RestRevision): Promise<RestApp> {
     const { isWhole } = this.#options;
-    const handOver: HandOver = (other, req, res) => this.#app(other).handle(req, res);
-    const app = buildRestApp(this.#deps, { revision, isWhole, handOver });
+    const serveRevision: ServeRevision = (other, req, res) => this.#app(other).handle(req, res);
+    const app = buildRestApp(this.#deps, { revision, isWhole, serveRevision });
     await app.ready();
     return app;
   }

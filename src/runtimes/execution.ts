@@ -54,7 +54,7 @@ export interface Execution extends Omit<Program, 'close'> {
 
 /** In the environment of a program and of everything that it starts, so that a signal finds them. */
 export const EXEC_MARKER = 'PODYARD_EXEC';
-/** The terminal type that programs are told. */
+/** The value of TERM in programs. */
 export const TERM = 'xterm-256color';
 
 const NOT_RUNNING = {

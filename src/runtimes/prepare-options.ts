@@ -12,8 +12,8 @@ export interface PrepareOptions {
   /** Makes exactly this present, whatever the name stands for by now. */
   pinned?: ImageIdentity;
   /**
-   * Resolves the name anew: as it stands on the machine, which pulls it only if it lacks it; or as it stands in the registry
-   * that the machine's image came from. With `pinned`, which is the answer if the name still stands for it.
+   * Resolves the name again: as it stands on the machine, which pulls it only if it lacks it; or as it stands in the registry that the
+   * machine's image came from. With `pinned`, which is the answer if the name still stands for it.
    */
   resolve?: 'here' | 'in registry';
 }

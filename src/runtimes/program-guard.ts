@@ -84,7 +84,7 @@ export class GuardedProgram implements Execution {
         this.#isOver = true;
         void leave(this.#guard);
       },
-      () => this.end(), // without its connection nobody has it any more
+      () => this.end(), // without its connection it has no client
     );
   }
 

@@ -142,7 +142,7 @@ export interface StartOptions {
   onWaiting?: (missing: string) => void;
   /** Called when the models of the workload begin to be copied to its machine, and when they are there. */
   onModels?: (areThere: boolean) => void;
-  /** Called every few seconds with how far its machine is, while that brings the image or the models; null: it goes on. */
+  /** Called every few seconds with the progress of its machine, while that fetches the image or the models; null: the start continues. */
   onBringing?: (how: string | null) => void;
   /** Cancels the start: one that still waits rejects soon, leaving nothing behind. */
   signal?: AbortSignal;
@@ -236,14 +236,14 @@ export interface Runtime {
   workerApiAddress(): Promise<{ bind: string; host: string; own?: string }>;
   capacity(): Promise<Capacity>;
   /**
-   * Makes the image present. Rejects with a sentence fit for users. Does nothing where the node pulls when a workload
-   * starts: then `start` rejects with that sentence. Returns what the image is, once `pinned` or `resolve` asked for it; null
-   * where only a running workload tells (`Whereabouts`). Who may use the image depends on its name, not on what is pinned.
+   * Makes the image present. Rejects with a sentence fit for users. Does nothing where the node pulls when a workload starts: then `start`
+   * rejects with that sentence. Returns what the image is, once `pinned` or `resolve` asked for it; null where only a running workload
+   * reports it (`Whereabouts`). Access to the image depends on its name, not on what is pinned.
    */
   prepare(image: string, options?: PrepareOptions): Promise<ImageIdentity | null>;
   /**
-   * Rejects, with a sentence fit for users, unless whoever has these credentials may use an image that is present. Says nothing of
-   * one that is not, nor where nothing is built from images of this machine.
+   * Rejects, with a sentence fit for users, unless the holder of these credentials may use a present image. Resolves for a missing one, and
+   * where nothing is built from this machine's images.
    */
   admitImage(image: string, auth?: RegistryAuth): Promise<void>;
   /**
@@ -276,8 +276,8 @@ export interface Runtime {
    */
   logs(id: string, options: LogsOptions): AsyncIterable<LogLine>;
   /**
-   * Returns the last `count` lines of a workload's stderr, running or ended; of all its output where the two cannot be told
-   * apart or it printed nothing to stderr. Empty for an unknown workload.
+   * Returns the last `count` lines of a workload's stderr, running or ended; of all its output where the streams are mixed or stderr is
+   * empty. Empty for an unknown workload.
    */
   lastOutput(id: string, count: number): Promise<string[]>;
   /**

@@ -15,7 +15,7 @@ export interface FileServerPods {
   readonly hindrance: string | null;
   /** Finds the one of a volume. Null: there is none, or it has ended. `waits`: why it does not run yet. */
   find(volumeId: string): Promise<{ host: string; port: number } | { waits: string } | null>;
-  /** Starts the one of a volume unless there is one. `token`: what it asks of those who talk to it. */
+  /** Starts the one of a volume unless there is one. `token`: required of its clients. */
   start(owner: StorageOwner & { kind: 'volume' }, request: StorageRequest, token: string): Promise<void>;
   /** Removes those that have ended. */
   sweep(): Promise<void>;

@@ -17,8 +17,8 @@ const PREEMPT_AFTER_MS = 60_000;
  */
 const TURN_MS = 150_000;
 /**
- * An endpoint without any GPU comes before everybody else once it has waited this long, times the endpoints of its user, who may
- * hold a whole share elsewhere.
+ * An endpoint without any GPU comes first once it has waited this long, times the endpoints of its user, who may hold a whole share
+ * elsewhere.
  */
 const STARVING_MS = 900_000;
 
@@ -28,7 +28,7 @@ interface Given {
   users: Map<string, number>;
 }
 
-/** Who holds what, and who may have whom preempted: kept up to date while capacity is shared. */
+/** The holdings of all users, and whom each may preempt: kept up to date while capacity is shared. */
 export class Contention {
   readonly #sharing: Sharing;
   readonly #capacities: PoolCapacity[];

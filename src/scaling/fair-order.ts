@@ -7,7 +7,7 @@ export interface Turn {
   endpointId: string;
   userId: string;
   workers: WaitingWorker[];
-  /** Its starts fail: it gets what nobody else wants. */
+  /** Its starts fail: it gets only what no other endpoint wants. */
   isLast: boolean;
   /** Workers of others were looked for already. */
   hasPreempted: boolean;
@@ -34,9 +34,10 @@ export interface FairOrder {
 }
 
 /**
- * Orders endpoints by turns: the user first that holds least beyond the quota, then the endpoint of that user that holds
- * least. Among equals, who has waited longest relative to the share: the endpoints of a user divide the user's share.
- * An endpoint that got nothing for very long comes first. Endpoints whose starts fail come last, but compete once they have waited for as long as the longest pause.
+ * Orders endpoints by turns: the user first that holds least beyond the quota, then the endpoint of that user that holds least. Among
+ * equals, the one that has waited longest relative to its share: the endpoints of a user divide the user's share. An endpoint that got
+ * nothing for very long comes first. Endpoints whose starts fail come last, but compete once they have waited for as long as the longest
+ * pause.
  */
 export function fairOrder({ waiting, recordOf, now }: Sharing, contention: Contention): FairOrder {
   const turns = new Map<string, Turn>();

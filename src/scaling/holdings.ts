@@ -3,7 +3,7 @@ import type { HoldingWorker, WaitingWorker } from './sharing.ts';
 /** GPUs and workers of an endpoint. */
 export type Usage = { gpus: number; workers: number };
 
-/** Who holds what: kept up to date while capacity is shared. */
+/** The GPUs that each user and endpoint holds: kept up to date while capacity is shared. */
 export class Holdings {
   /** Workers that are not leaving, and those that are. */
   readonly stayers: Set<HoldingWorker>;

@@ -4,13 +4,13 @@ import { type Because, because } from './because.ts';
 export interface Releases {
   /** The newest. */
   version: number;
-  /** While paused, no worker leaves for being outdated; new workers are on the newest release all the same. */
+  /** While paused, no worker leaves for being outdated; new workers are still on the newest release. */
   isRolloutPaused: boolean;
 }
 
 /**
- * Returns how much of an endpoint's work a release is to do, from 0 to 1. Workers of a release without any are outdated: they leave
- * for others of their endpoint. Nothing but this function compares a worker's release with the newest one for that.
+ * Returns how much of an endpoint's work a release is to do, from 0 to 1. Workers of a release without any are outdated: they leave for
+ * others of their endpoint. Only this function compares a worker's release with the newest one for that.
  */
 export function weightOf({ version, isRolloutPaused }: Releases, release: number): number {
   return release === version || isRolloutPaused ? 1 : 0;

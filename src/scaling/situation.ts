@@ -61,7 +61,7 @@ export interface ScalingWorker {
   state: 'pending' | 'starting' | 'ready' | 'leaving' | 'frozen';
   /** Jobs that keep it busy, or requests in flight. */
   leased: number;
-  /** How many of them it was told to stop: it gets no others until then. */
+  /** How many of them it was ordered to stop: it gets no others until then. */
   stopping?: number;
   /** When it was added: created, or ordered to thaw. */
   createdAt: number;

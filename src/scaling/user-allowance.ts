@@ -57,7 +57,7 @@ export interface UserQuota {
   /** Null: no quota. */
   gpuQuota: number | null;
   workerQuota: number | null;
-  /** GPUs of the user's pods, which use up the quota first: nobody can take them back. */
+  /** GPUs of the user's pods, which use up the quota first: they are never preempted. */
   podGpus: number;
   /** The GPUs of each worker that holds some or waits for some. */
   workerGpus: readonly number[];

@@ -12,7 +12,7 @@ import type { SignInDeps } from './sign-in-deps.ts';
 
 const MAX_USER_AGENT = 300;
 
-/** How somebody proved who they are. */
+/** How a user proved their identity. */
 type Proof = Pick<NewSession, 'madeBy' | 'keyId'> & { account?: ProviderAccount<string> };
 
 /** Signs a user in on the browser that sent the request: returns the session's secrets, and its cookie. */

@@ -3,15 +3,15 @@ import type { Role } from '../domain/access/roles.ts';
 import type { JoinedIdentity } from '../domain/sessions/join-identity.ts';
 import type { Provider } from './read-providers.ts';
 
-/** A provider's statements about somebody. */
+/** A provider's statements about a person. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 const MAX_GROUPS = 1_000;
 const MAX_TEXT = 200;
 
 /**
- * Returns who somebody is, from their claims. Throws `forbidden` unless they are in a group that may sign in, `unauthorized` if
- * the provider leaves out their groups because there are too many.
+ * Returns a person's identity from their claims. Throws `forbidden` unless they are in a group that may sign in, `unauthorized` if the
+ * provider leaves out their groups because there are too many.
  */
 export function readIdentity(provider: Provider, claims: Claims): JoinedIdentity {
   const email = textIn(claims, provider.claims.email);
@@ -36,7 +36,7 @@ export function readIdentity(provider: Provider, claims: Claims): JoinedIdentity
   };
 }
 
-/** Returns whom a provider's groups make somebody who is in none of them; null: roles are given here. */
+/** Returns the role that a provider gives persons in none of its groups; null: roles are given here. */
 export function roleWithoutGroups(provider: Provider): Role | null {
   return roleOf(provider, []);
 }
@@ -48,7 +48,7 @@ function roleOf({ adminGroups, auditorGroups, billingGroups }: Provider, groups:
   return isMember(groups, billingGroups ?? []) ? 'BILLING' : 'USER';
 }
 
-/** Without their groups, somebody would lose what these give: Entra names a place to ask instead, above about 200 groups. */
+/** Missing groups would take away what they give: above about 200 groups, Entra names a place to ask instead. */
 function checkOverage(provider: Provider, claims: Claims): void {
   const { adminGroups, auditorGroups, billingGroups, userGroups, teams } = provider;
   const lists = [adminGroups, auditorGroups, billingGroups, userGroups];
@@ -56,7 +56,7 @@ function checkOverage(provider: Provider, claims: Claims): void {
   const elsewhere = claims._claim_names;
   const isLeftOut = typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, 'groups');
   if (!usesGroups || !isLeftOut || claimAt(claims, provider.claims.groups) !== undefined) return;
-  // No 403: this does not say that somebody has left a group.
+  // No 403: this does not mean that the person has left a group.
   throw new Failure(
     'unauthorized',
     `You are in more groups than ${provider.title} sends: have an admin make it send only the groups assigned to this application.`,

@@ -68,7 +68,7 @@ const asPoll = body<{ code: string }>({ code: secret });
 /** The routes below `/sign-in/cli/`. Those that approve need the session of a page of this server; a key approves nothing. */
 export function cliLoginRoutes(deps: SignInDeps, monotonic: Clock = monotonicClock): Record<string, Handler> {
   const guesses = new GuessLimiter(monotonic);
-  /** For who has no session: bounds how often one network may be refused in a second. */
+  /** For requests without a session: bounds the refusals of one network per second. */
   const bounded = async <T>(req: IncomingMessage, work: () => Promise<T>): Promise<T> => {
     const end = await guesses.begin(clientNetwork(originOf(deps, req).address));
     let isRefused = true;
@@ -145,7 +145,7 @@ export function cliLoginRoutes(deps: SignInDeps, monotonic: Clock = monotonicClo
   };
 }
 
-/** Returns who approves. Throws `unauthorized` without a session, and `forbidden` for one that may make no keys. */
+/** Returns the approver. Throws `unauthorized` without a session, and `forbidden` for one that may make no keys. */
 async function approverOf(
   { keyRing }: SignInDeps,
   req: IncomingMessage,

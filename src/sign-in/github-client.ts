@@ -15,8 +15,8 @@ interface Account {
 }
 
 /**
- * Signs in with GitHub's OAuth, which vouches for nobody by itself: its API is asked who an access token belongs to. Groups are the
- * organizations (`acme`) and their teams (`acme/platform`). People are known by their number, since names change hands.
+ * Signs in with GitHub's OAuth, which asserts no identity: its API is asked for the owner of the access token. Groups are the organizations
+ * (`acme`) and their teams (`acme/platform`). People are known by their number, since names change hands.
  */
 export class GithubClient implements IdentityClient {
   readonly provider: Provider;
@@ -80,7 +80,7 @@ export class GithubClient implements IdentityClient {
     return { claims, refreshToken: token, idToken: null };
   }
 
-  /** All pages. Throws `unavailable` beyond `MAX_PAGES`: half of somebody's groups would take roles away. */
+  /** All pages. Throws `unavailable` beyond `MAX_PAGES`: an incomplete list of groups would take roles away. */
   async #list<T>(path: string, token: string): Promise<T[]> {
     const found: T[] = [];
     for (let page = 1; page <= MAX_PAGES; page++) {

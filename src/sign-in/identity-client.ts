@@ -1,7 +1,7 @@
 import type { Claims } from './claims.ts';
 import type { Provider } from './read-providers.ts';
 
-/** A provider's word for somebody, after a sign-in or a refresh. */
+/** An identity that a provider asserts after a sign-in or a refresh. */
 export interface Vouched {
   claims: Claims;
   /** The token with which the provider is asked again. */

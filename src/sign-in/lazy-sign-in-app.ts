@@ -45,7 +45,7 @@ async function openRefresher(deps: RefreshDeps): Promise<RefreshSessions> {
   return new RefreshSessions(deps);
 }
 
-/** Each kind with its library, for those who have a provider of it. */
+/** Loads the client, with its library, of each kind of provider in use. */
 async function openClients(providers: readonly Provider[]): Promise<Map<string, IdentityClient>> {
   const clients = new Map<string, IdentityClient>();
   for (const provider of providers) clients.set(provider.name, await openClient(provider));

@@ -6,7 +6,7 @@ import { roleWithoutGroups } from './claims.ts';
 import type { Provider } from './read-providers.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
-/** Takes from somebody who may not sign in any more what their groups gave. Their keys stay, and do no more than the rest permits. */
+/** Takes from a person who may no longer sign in what their groups gave. Their keys stay, within their remaining rights. */
 export async function takeGroupsAway(
   deps: Pick<SignInDeps, 'pool' | 'bus'>,
   provider: Provider,

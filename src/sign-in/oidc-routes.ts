@@ -64,7 +64,7 @@ export async function startOidc(
   redirect(res, url.href, [attemptCookie(attempt, sealed, ATTEMPT_MS)]);
 }
 
-/** Signs in whom the provider vouches for. The browser's cookie must be of the same attempt, and each answer is used once. */
+/** Signs in the user that the provider identifies. The browser's cookie must be of the same attempt, and each answer is used once. */
 export async function finishOidc(
   deps: SignInDeps,
   client: IdentityClient,
@@ -98,7 +98,7 @@ export async function finishOidc(
   ]);
 }
 
-/** As `readIdentity`; somebody who was here before and is refused loses what their groups gave. */
+/** As `readIdentity`; a known user who is refused loses what their groups gave. */
 async function readMember(deps: SignInDeps, provider: Provider, claims: Claims): Promise<JoinedIdentity> {
   try {
     return readIdentity(provider, claims);
@@ -110,7 +110,7 @@ async function readMember(deps: SignInDeps, provider: Provider, claims: Claims):
   }
 }
 
-/** Ends the sessions of somebody who signed out at the provider (OpenID Connect Back-Channel Logout 1.0). */
+/** Ends the sessions of a user who signed out at the provider (OpenID Connect Back-Channel Logout 1.0). */
 export async function logOutFromBehind(
   deps: SignInDeps,
   client: BackChannelClient,

@@ -12,8 +12,8 @@ import type { SignInDeps } from './sign-in-deps.ts';
 const STATE = /^[\w-]{43}$/;
 
 /**
- * Answers with the address at which a private pod lets the session's browser in. Whoever may not open the pod learns no more than if there
- * were none.
+ * Answers with the address at which a private pod lets the session's browser in. A caller without access gets the same answer as for a
+ * missing pod.
  */
 export async function openPodPort(deps: SignInDeps, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const sender = senderOf(deps, req, res);

@@ -6,7 +6,7 @@ import { TEAM_ROLES, type TeamRole } from '../domain/access/team-roles.ts';
 import { OWN_MEMBERS } from './local/own-members.ts';
 
 const GITHUB = 'https://github.com';
-/** Its tokens name the tenant of whoever comes, so that no issuer to compare with is left but one of every company. */
+/** Its tokens name the user's own tenant, so that the issuer could be any company. */
 const EVERY_TENANT = /^https:\/\/login\.microsoftonline\.com\/(common|organizations|consumers|\{.*)(\/|$)/i;
 
 /** An identity provider, as the operator's file describes it (docs/guide/sign-in.md). */
@@ -31,11 +31,11 @@ export interface Provider {
   teams: readonly GroupTeam[];
   /** Only members sign in; null: everybody. */
   userGroups: readonly string[] | null;
-  /** Who has a verified email gets the user with that email. */
+  /** An identity with a verified email joins the user with that email. */
   joinByEmail: boolean;
 }
 
-/** Whoever is in `group` has `role` in the team of this name. */
+/** Members of `group` have `role` in the team of this name. */
 interface GroupTeam {
   group: string;
   team: string;

@@ -21,8 +21,8 @@ const AT_ONCE = 20;
 export type RefreshDeps = Pick<SignInDeps, 'pool' | 'bus' | 'logger' | 'secretBox' | 'facts' | 'clients'>;
 
 /**
- * Asks providers again about the sessions that they vouch for: groups become roles anew, and a session ends once its account was
- * disabled or has left the groups that may sign in. While a provider is away, its sessions go on.
+ * Asks providers again about the sessions that they vouch for: roles are derived from groups again, and a session ends once its account was
+ * disabled or has left the groups that may sign in. While a provider is unreachable, its sessions stay valid.
  */
 export class RefreshSessions {
   readonly #deps: RefreshDeps;

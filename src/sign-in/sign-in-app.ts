@@ -52,12 +52,15 @@ function oidcRoutes(deps: SignInDeps, client: IdentityClient): Record<string, Ha
 
 const NO_WAYS = { hasPasswords: false, hasPasskeys: false };
 
-/** Local ways to sign in, beside providers and keys: none before somebody has a password. While the database is away, providers are still shown. */
+/**
+ * Local ways to sign in, beside providers and keys: none before the first user has a password. While the database is away, providers are
+ * still shown.
+ */
 async function localWays({ own, pool }: SignInDeps): Promise<typeof NO_WAYS> {
   return own.isLocalOn ? findLocalWays(pool).catch(() => NO_WAYS) : NO_WAYS;
 }
 
-/** Offers the proxy to whom it vouches for. If its keys cannot be read, the other ways are still there. */
+/** Offers the proxy to users it vouches for. If its keys cannot be read, the other ways still work. */
 async function proxyWay({ proxy }: SignInDeps, req: IncomingMessage): Promise<{ proxy?: { title: string } }> {
   const subject = await proxy?.subjectOf(req).catch(() => null);
   return subject ? { proxy: { title: proxy!.settings.title } } : {};

@@ -83,6 +83,8 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 300_000 }, ()
     await page.getByRole('button', { name: 'archive' }).click();
     const drawer = page.getByRole('dialog');
     await drawer.getByText('Line 3: /input: is required.').waitFor();
+    const bar = await drawer.locator('.mantine-Progress-root').boundingBox();
+    expect(bar).toMatchObject({ height: expect.closeTo(8, 0), width: expect.toSatisfy((width) => width > 300) });
     await drawer.getByRole('button', { name: 'Run' }).click();
     await drawer.getByText('workers.max is 0, so nothing runs').waitFor();
     await drawer.getByRole('button', { name: 'Download results' }).waitFor();

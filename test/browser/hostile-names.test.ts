@@ -1,4 +1,5 @@
 /** Names that are long, or that hide or reorder text, on every page that shows them. On simulated GPUs. */
+import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
@@ -12,6 +13,27 @@ const LONG = 'x'.repeat(190);
 const REORDERED = 'gpj.\u202eevil.exe\u2066otohp';
 const HIDING = '👩‍👩‍👧 a\u200bdmin\ufeff שלום';
 const SHOWN = ['gpj.\\u202eevil.exe\\u2066otohp', '👩‍👩‍👧 a\\u200bdmin\\ufeff שלום'];
+/** Pages that console.test.ts asks axe about; those of records have tests of their own. */
+const ASKED_ELSEWHERE = [
+  ...[
+    '',
+    'endpoints',
+    'endpoints/new',
+    'pods',
+    'pods/new',
+    'clusters',
+    'clusters/new',
+    'templates',
+    'secrets',
+    'volumes',
+  ],
+  ...['registries', 'catalog', 'keys', 'limits', 'billing'],
+];
+const OTHER_PAGES = [
+  ...readFileSync(new URL('../../console/src/shell/pages.ts', import.meta.url), 'utf8').matchAll(
+    /\bpath: '\/([^':]*)'/g,
+  ),
+].flatMap(([, path]) => (ASKED_ELSEWHERE.includes(path!) ? [] : [path!]));
 const LISTS = ['endpoints', 'pods', 'clusters', 'templates', 'volumes', 'registries', 'keys', 'users', 'limits'];
 
 describe.skipIf(!hasBrowser)('names that others chose', { timeout: 300_000 }, () => {
@@ -127,6 +149,25 @@ describe.skipIf(!hasBrowser)('names that others chose', { timeout: 300_000 }, ()
       await open(page, path);
       expect({ path, overflowing: await overflowing(page) }).toEqual({ path, overflowing: [] });
     }
+    await page.close();
+  });
+
+  test('the other pages of the console are accessible in both themes', async () => {
+    const page = await openPage(browser, { complaints });
+    await signIn(page, server);
+    const faults: string[] = [];
+    expect(OTHER_PAGES).toEqual(expect.arrayContaining(['audit', 'models', 'models/deploy', 'notices', 'users']));
+    for (const path of OTHER_PAGES) {
+      await open(page, path);
+      const light = await violationsOf(page);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await page.setViewportSize({ width: 390, height: 844 });
+      const dark = await violationsOf(page, ':root', ['color-contrast']); // all that a theme changes
+      faults.push(...[...light, ...dark, ...(await overflowing(page))].map((fault) => `${path}: ${fault}`));
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.setViewportSize({ width: 1280, height: 900 });
+    }
+    expect(faults).toEqual([]);
     await page.close();
   });
 

@@ -205,6 +205,10 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 300_000 }, () => {
   });
 
   test('an HTTP request has a method, headers and a body; its answer streams and can be cancelled', async () => {
+    await open(web);
+    const live = page.locator('.live-strip');
+    await live.getByText('Workers', { exact: true }).waitFor();
+    expect(await live.locator('dt').allTextContents()).toEqual(['Queued', 'Running', 'Workers']); // jobs are none
     await open(`${web}/request`);
     await page.getByRole('textbox', { name: 'Path' }).fill('/events?count=200&delayMs=50');
     await page.getByRole('button', { name: 'Send request' }).click();

@@ -55,7 +55,7 @@ describe.skipIf(!hasBrowser)('logs in the console', { timeout: 300_000 }, () => 
 
   test('a log without a line says that it is connected, and shows lines of all workers as they come', async () => {
     await page.goto(`${server.url}/#/endpoints/${id}/logs`);
-    await log().getByText('Connected, no output yet.').waitFor();
+    await log().getByText('Nothing was logged yet.').waitFor();
     await write('workera', ['INFO up', 'ERROR CUDA out of memory']);
     await write('workerb', ['WARN cuda is slow']);
     await log().getByText('INFO up').waitFor();

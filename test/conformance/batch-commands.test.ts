@@ -58,7 +58,7 @@ test('submit uploads, finalizes and waits; results are downloaded, and continued
   const said = output();
   await Promise.all([submitBatch(client, endpoint, file, { ...SUBMIT, name: 'night', wait: true }, said), work(3)]);
   expect(said.err.join('\n')).toContain('line 4: is not valid JSON');
-  expect(said.out.at(-1)).toMatch(/^batch_\w+ {2}COMPLETED: 3 of 3 requests ended \(100 %\), lines rejected: 1/);
+  expect(said.out.at(-1)).toMatch(/^batch_\w+ {2}COMPLETED: 3 of 3 requests ended \(100 %\), 1 line rejected/);
   const id = said.out.at(-1)!.split(' ')[0]!;
   const path = `/v2/${endpoint}/batch/${id}`;
   expect(await findBatch(client, endpoint, 'night')).toBe(id);

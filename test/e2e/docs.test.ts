@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DOCS_SECTIONS } from '../../scripts/docs-sections.ts';
+import { buildIfStale } from '../build-if-stale.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { type Block, missingOutput, readBlocks, scriptOf } from './docs-commands.ts';
 import { ServerProcess } from './server-process.ts';
@@ -25,6 +26,7 @@ let folder: string;
 let database: TestDatabase;
 let server: ServerProcess;
 beforeAll(async () => {
+  buildIfStale('docs'); // a guide fetches a file from the server
   folder = await mkdtemp(join(tmpdir(), 'podyard-docs-'));
   await mkdir(join(folder, 'bin'));
   const program = `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'src/main.ts')}' "$@"\n`;

@@ -5,7 +5,17 @@ import { newId } from '../../src/core/ids.ts';
 import { FakeKubelet } from './fake-kubelet.ts';
 import { type FakeNode, fakeNode, readyCondition } from './fake-node.ts';
 import { KubeClient } from './kube-client.ts';
-import { addressTowards, findProgram, importImage, kubeUp, lacking, STATE } from './own-cluster.ts';
+import {
+  addRealNode,
+  addressTowards,
+  findProgram,
+  importImage,
+  kubeDown,
+  kubeUp,
+  lacking,
+  SECOND_NODE,
+  STATE,
+} from './own-cluster.ts';
 import { VolumeMaker } from './volume-maker.ts';
 
 declare module 'vitest' {
@@ -91,6 +101,15 @@ export class Cluster {
     return name;
   }
 
+  /** Adds a second real node to our own cluster, with these images of the container engine. Returns the folder that is its /srv. */
+  async addRealNode(...images: string[]): Promise<string> {
+    this.#undo.push(async () => {
+      await kubeDown('--remove-node');
+      await this.removeNode(SECOND_NODE);
+    });
+    return addRealNode(images);
+  }
+
   /** From now on pods on the nodes of `addNode` seem to run. */
   async playKubelet(): Promise<FakeKubelet> {
     const isFake = (node: string) => this.#nodes.includes(node);
@@ -114,25 +133,27 @@ export class Cluster {
   }
 
   /**
-   * Gives a real node fake GPUs under a resource name of their own: pods that request them really run, and other tests do not see
+   * Gives each real node fake GPUs under a resource name of their own: pods that request them really run, and other tests do not see
    * them. Returns the resource, the label with the GPU product, and the selector of the node.
    */
   async equip(gpus: number, product: string): Promise<{ resource: string; label: string; selector: string }> {
     const domain = `e2e-${newId(8).toLowerCase()}.test`;
     const [resource, label, mark] = [`${domain}/gpu`, `${domain}/product`, `${domain}/is-for`];
     const nodes = await this.client.list('/api/v1/nodes');
-    const real = nodes.find(({ metadata, spec }) => metadata.labels.fake !== 'true' && !spec.taints?.length);
-    const node = `/api/v1/nodes/${real!.metadata.name}`;
-    await this.client.patch(node, { metadata: { labels: { [label]: product, [mark]: 'tests' } } });
-    await this.client.patch(`${node}/status`, { status: { capacity: { [resource]: String(gpus) } } });
-    this.#undo.push(async () => {
-      await this.client.patch(node, { metadata: { labels: { [label]: null, [mark]: null } } });
-      await this.client.patch(`${node}/status`, { status: { capacity: { [resource]: null } } });
-    });
-    await eventually('the node offers its GPUs', async () => {
-      const { status } = await this.client.get(node);
-      return status.allocatable[resource] === String(gpus) || undefined;
-    });
+    const real = nodes.filter(({ metadata, spec }) => metadata.labels.fake !== 'true' && !spec.taints?.length);
+    for (const { metadata } of real) {
+      const node = `/api/v1/nodes/${metadata.name}`;
+      await this.client.patch(node, { metadata: { labels: { [label]: product, [mark]: 'tests' } } });
+      await this.client.patch(`${node}/status`, { status: { capacity: { [resource]: String(gpus) } } });
+      this.#undo.push(async () => {
+        await this.client.patch(node, { metadata: { labels: { [label]: null, [mark]: null } } });
+        await this.client.patch(`${node}/status`, { status: { capacity: { [resource]: null } } });
+      });
+      await eventually('the node offers its GPUs', async () => {
+        const { status } = await this.client.get(node);
+        return status.allocatable[resource] === String(gpus) || undefined;
+      });
+    }
     return { resource, label, selector: `${mark}=tests` };
   }
 
@@ -155,7 +176,7 @@ export class Cluster {
   async dispose(): Promise<void> {
     await Promise.all(this.#namespaces.map((name) => this.#removeNamespace(name)));
     for (const maker of this.#makers) await maker.stop();
-    for (const undo of this.#undo) await undo();
+    for (const undo of this.#undo.reverse()) await undo();
     await this.#kubelet?.stop();
     for (const name of this.#nodes) await this.removeNode(name);
     this.client.close();

@@ -1,6 +1,7 @@
 #!/bin/bash
 # kube-down.sh               stops the cluster of kube-up.sh and removes its traces
 # kube-down.sh --leave PID   the same, but only if no other process uses it and it was not started by hand
+# kube-down.sh --remove-node   ends the node that kube-up.sh --add-node added
 # kube-down.sh --remains     removes what a crashed cluster left; kube-up.sh calls it while it holds the lock
 # Killing process 1 of the cluster's pid namespace kills all others.
 STATE=$(realpath -m "${KUBE_STATE:-/var/tmp/kube-one}")
@@ -19,11 +20,20 @@ if [ "${1:-}" = --leave ]; then
   done
 fi
 
-pid=$(cat "$STATE/pid" 2>/dev/null)
-if grep -qs -e --inside "/proc/$pid/cmdline"; then
+# end FOLDER: of a node
+end() {
+  local pid
+  pid=$(cat "$1/pid" 2>/dev/null)
+  grep -qs -e --inside "/proc/$pid/cmdline" || return 0
   kill -9 "$pid"
   while [ -d "/proc/$pid" ]; do sleep 0.05; done
+}
+end "$STATE/node2"
+if [ "${1:-}" = --remove-node ]; then
+  rm -rf "$STATE/node2"
+  exit 0
 fi
+end "$STATE"
 ip link del $NAME 2>/dev/null
 ip netns del $NAME 2>/dev/null
 find /sys/fs/cgroup/*/$NAME -depth -type d -exec rmdir {} + 2>/dev/null

@@ -4,6 +4,9 @@
 # programs are there. Prints the path of a kubeconfig.
 # Called again, it only imports the images. kube-down.sh stops the cluster and removes its traces.
 #
+# kube-up.sh --add-node [IMAGE.tar...]   adds `node2` to it, with containers, a disk cache of images and a network of pods of its own. What is
+# below /srv there is in KUBE_STATE/node2/srv. It ends with the cluster, or by kube-down.sh --remove-node.
+#
 #   KUBE_CACHE  (~/.cache/kube-one)   the programs, and the image docker.io/local/busybox:1; built by the first call, and when the recipe changed
 #   KUBE_STATE  (/var/tmp/kube-one)   the data, keys and log/ of this cluster
 #   KUBE_FOR    a process that uses the cluster: `kube-down.sh --leave PID` stops it when the last user has left.
@@ -98,56 +101,74 @@ E
 recipe() { declare -f build | sha256sum; }
 is_built() { [ "$(cat "$CACHE/bin/recipe" 2>/dev/null)" = "$(recipe)" ]; }
 
-# Process 1 of the namespaces.
+# Process 1 of a node's namespaces. The first node has the control plane, too.
 inside() {
+  local number=$1 own=$STATE pods=$NET.1 group=$NAME
+  [ "$number" = 1 ] || { own=$STATE/node$number pods=$NET.3 group=$NAME/node$number; }
   read -r pid _ </proc/self/stat
-  echo "$pid" >"$STATE/pid"
+  echo "$pid" >"$own/pid"
   mount --make-rshared /
   mount -t proc proc /proc
   mount -t tmpfs -o mode=755 tmpfs /run
   for dir in /var/log/pods /var/log/containers /var/lib/cni; do
-    mkdir -p $dir "$STATE$dir"
-    mount --bind "$STATE$dir" $dir
+    mkdir -p $dir "$own$dir"
+    mount --bind "$own$dir" $dir
   done
+  if [ "$number" != 1 ]; then
+    mkdir -p "$own/srv"
+    mount --bind "$own/srv" /srv
+  fi
   # The kubelet writes these settings: it gets copies, and those of the machine stay unchanged.
   for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/panic_on_oops=1 kernel/keys/root_maxkeys=1000000 kernel/keys/root_maxbytes=25000000; do
-    echo "${setting#*=}" >"$STATE/${setting##*/}"
-    mount --bind "$STATE/${setting##*/}" "/proc/sys/${setting%=*}"
+    echo "${setting#*=}" >"$own/${setting##*/}"
+    mount --bind "$own/${setting##*/}" "/proc/sys/${setting%=*}"
   done
-  # Pods run in /kube-one/kubepods of every hierarchy, everything else in /kube-one/sys.
+  # Pods run in /kube-one/kubepods of every hierarchy, those of the second node in /kube-one/node2/kubepods, everything else in /kube-one/sys.
   for dir in /sys/fs/cgroup/*/; do
     [[ -e $dir/cgroup.procs && $dir != */unified/ ]] || continue
-    mkdir -p "$dir/$NAME/sys"
-    for file in $NAME/cpuset.cpus $NAME/cpuset.mems $NAME/sys/cpuset.cpus $NAME/sys/cpuset.mems; do
+    mkdir -p "$dir/$NAME/sys" "$dir/$group"
+    for file in {$NAME,$NAME/sys,$group}/cpuset.{cpus,mems}; do
       [ ! -e "$dir/$file" ] || cat "$dir/${file##*/}" >"$dir/$file"
     done
     echo 1 >"$dir/$NAME/sys/cgroup.procs"
   done
-  ip link set lo up
-  ip link set eth0 up
-  ip addr add $NET.0.2/30 dev eth0
-  echo 1 >/proc/sys/net/ipv4/ip_forward
 
   # Root may lack CAP_SYS_RESOURCE, hence restrict_oom_score_adj.
-  cat >"$STATE/containerd.toml" <<E
+  cat >"$own/containerd.toml" <<E
 version = 2
-root = "$STATE/containerd"
+root = "$own/containerd"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "docker.io/local/busybox:1"
   restrict_oom_score_adj = true
-  cni = {bin_dir = "$CACHE/bin", conf_dir = "$STATE"}
+  cni = {bin_dir = "$CACHE/bin", conf_dir = "$own"}
   registry = {config_path = "$STATE/registries"}
 E
-  cat >"$STATE/pods.conflist" <<E
+  cat >"$own/pods.conflist" <<E
 {"cniVersion": "0.4.0", "name": "pods", "plugins": [
-  {"type": "bridge", "bridge": "cni0", "isGateway": true, "hairpinMode": true,
-   "ipam": {"type": "host-local", "dataDir": "/run/cni", "ranges": [[{"subnet": "$NET.1.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "bridge", "bridge": "cni$((number - 1))", "isGateway": true, "hairpinMode": true,
+   "ipam": {"type": "host-local", "dataDir": "/run/cni", "ranges": [[{"subnet": "$pods.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
   {"type": "portmap", "capabilities": {"portMappings": true}}]}
 E
   export LD_LIBRARY_PATH=$CACHE/lib XTABLES_LIBDIR=$CACHE/lib/xtables # for iptables
   local tls="--tls-cert-file=$STATE/cert.pem --tls-private-key-file=$STATE/key.pem --client-ca-file=$STATE/cert.pem --cert-dir=$STATE/certs"
+  [ "$number" != 1 ] || control
+  keep containerd -c "$own/containerd.toml"
+  # A pod deleted before it was seen running is checked again only at the next synchronization.
+  keep kubelet $tls --kubeconfig="$KUBECONFIG" --hostname-override="node$number" --node-ip=$NET.0.2 --port=$((10248 + 2 * number)) --healthz-port=0 \
+    --container-runtime=remote --container-runtime-endpoint=unix:///run/containerd/containerd.sock \
+    --root-dir="$own/kubelet" --volume-plugin-dir="$STATE/flex" --cgroup-root="/$group" --enforce-node-allocatable= --fail-swap-on=false --oom-score-adj=0 \
+    --node-status-update-frequency=1s --sync-frequency=5s --anonymous-auth=false --authentication-token-webhook --authorization-mode=Webhook --read-only-port=0 \
+    --cluster-dns=$NET.0.1 --cluster-domain=cluster.local --resolv-conf=/dev/null \
+    --image-gc-high-threshold=100 --eviction-hard='memory.available<100Mi,nodefs.available<1%,imagefs.available<1%'
+  wait
+}
+
+control() {
+  ip link set lo up
+  ip link set eth0 up
+  ip addr add $NET.0.2/30 dev eth0
+  echo 1 >/proc/sys/net/ipv4/ip_forward
   keep etcd --data-dir "$STATE/etcd"
-  keep containerd -c "$STATE/containerd.toml"
   keep kube-apiserver $tls --etcd-servers=http://127.0.0.1:2379 --advertise-address=$NET.0.2 --service-cluster-ip-range=$NET.2.0/24 \
     --authorization-mode=RBAC --allow-privileged --feature-gates=BoundServiceAccountTokenVolume=true --kubelet-preferred-address-types=InternalIP \
     --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$STATE/cert.pem" --service-account-signing-key-file="$STATE/key.pem" \
@@ -158,14 +179,6 @@ E
   keep kube-scheduler --kubeconfig="$KUBECONFIG" --leader-elect=false --port=0 --cert-dir="$STATE/certs"
   keep kube-proxy --kubeconfig="$KUBECONFIG" --hostname-override=node1 --cluster-cidr=$NET.1.0/24 --oom-score-adj=0 --conntrack-max-per-core=0 \
     --conntrack-tcp-timeout-established=0 --conntrack-tcp-timeout-close-wait=0
-  # A pod deleted before it was seen running is checked again only at the next synchronization.
-  keep kubelet $tls --kubeconfig="$KUBECONFIG" --hostname-override=node1 --node-ip=$NET.0.2 \
-    --container-runtime=remote --container-runtime-endpoint=unix:///run/containerd/containerd.sock \
-    --root-dir="$STATE/kubelet" --volume-plugin-dir="$STATE/flex" --cgroup-root=/$NAME --enforce-node-allocatable= --fail-swap-on=false --oom-score-adj=0 \
-    --node-status-update-frequency=1s --sync-frequency=5s --anonymous-auth=false --authentication-token-webhook --authorization-mode=Webhook --read-only-port=0 \
-    --cluster-dns=$NET.0.1 --cluster-domain=cluster.local --resolv-conf=/dev/null \
-    --image-gc-high-threshold=100 --eviction-hard='memory.available<100Mi,nodefs.available<1%,imagefs.available<1%'
-  wait
 }
 
 # Runs a program and restarts it whenever it ends.
@@ -173,10 +186,16 @@ keep() {
   while :; do
     "$@" || true
     sleep 0.3
-  done >"$STATE/log/$1.log" 2>&1 &
+  done >"$own/log/$1.log" 2>&1 &
 }
 
-is_running() { grep -qs -e --inside "/proc/$(cat "$STATE/pid" 2>/dev/null)/cmdline"; }
+# is_running FOLDER: of a node
+is_running() { grep -qs -e --inside "/proc/$(cat "$1/pid" 2>/dev/null)/cmdline"; }
+
+# begin NUMBER: starts process 1 of a node
+begin() {
+  setsid nsenter --net=/run/netns/$NAME unshare --mount --propagation slave --pid --fork "$HERE/kube-up.sh" --inside "$1" </dev/null >"$STATE/log/init$1.log" 2>&1 9>&- &
+}
 
 start() {
   "$HERE/kube-down.sh" --remains
@@ -199,14 +218,28 @@ E
   ip addr add $NET.0.1/30 dev $NAME
   ip link set $NAME up
   ip route add $NET.0.0/16 via $NET.0.2
-  setsid nsenter --net=/run/netns/$NAME unshare --mount --propagation slave --pid --fork "$HERE/kube-up.sh" --inside </dev/null >"$STATE/log/init.log" 2>&1 9>&- &
+  begin 1
 }
 
 get() { curl -sf --cacert "$STATE/cert.pem" --cert "$STATE/cert.pem" --key "$STATE/key.pem" "https://$NET.0.2:6443/api/v1/$1"; }
-is_ready() { get nodes/node1 | grep -q '"KubeletReady"' && get namespaces/default/serviceaccounts/default >/dev/null; }
+is_ready() { get "nodes/$1" | grep -q '"KubeletReady"' && get namespaces/default/serviceaccounts/default >/dev/null; }
+await() {
+  SECONDS=0
+  until is_ready "$1"; do
+    [ $SECONDS -lt 90 ] || { echo "$1 did not become ready; see $STATE/log" >&2; exit 1; }
+    sleep 0.1
+  done
+}
+# import FOLDER IMAGE.tar...: into a node
+import() {
+  local image pid
+  pid=$(cat "$1/pid")
+  shift
+  for image; do nsenter -t "$pid" -m ctr -n k8s.io images import "$(readlink -f "$image")" >&2; done
+}
 
 case "${1:-}" in
-  --inside) inside; exit ;;
+  --inside) inside "$2"; exit ;;
   --check) missing; exit ;;
   --is-built) is_built; exit ;;
 esac
@@ -218,15 +251,22 @@ exec 9<"$(dirname "$STATE")" # concurrent calls wait
 flock 9
 is_built || build >&2
 [ "${KUBE_BUILD:-}" != only ] || exit 0
-if ! is_running; then
+if [ "${1:-}" = --add-node ]; then
+  shift
+  if ! is_running "$STATE/node2"; then
+    mkdir -p "$STATE/node2/log"
+    begin 2
+    set -- "$CACHE/busybox.tar" "$@"
+  fi
+  await node2
+  import "$STATE/node2" "$@"
+  exit
+fi
+if ! is_running "$STATE"; then
   start
   set -- "$CACHE/busybox.tar" "$@"
 fi
 [ -z "${KUBE_FOR:-}" ] || { mkdir -p "$STATE/users"; touch "$STATE/users/$KUBE_FOR"; }
-SECONDS=0
-until is_ready; do
-  [ $SECONDS -lt 90 ] || { echo "no node became ready; see $STATE/log" >&2; exit 1; }
-  sleep 0.1
-done
-for image; do nsenter -t "$(cat "$STATE/pid")" -m ctr -n k8s.io images import "$(readlink -f "$image")" >&2; done
+await node1
+import "$STATE" "$@"
 echo "$KUBECONFIG"

@@ -3,43 +3,18 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
-import { type Api, until } from '../e2e/api.ts';
+import { until } from '../e2e/api.ts';
 import { ModelHub } from '../model-hub.ts';
 import { Cluster, describeOnCluster, describeOnOwnCluster } from './cluster.ts';
+import { createWithModel, HUB, scale, seenByWorkers } from './model-looks.ts';
 import { placeOnCluster } from './place.ts';
 import { makePodyardImage } from './podyard-image.ts';
 import { ServerOnCluster } from './server-on-cluster.ts';
 
 const LIMIT_MS = 300_000;
-const HUB = '/runpod-volume/huggingface-cache/hub';
 const IMAGES = ['podyard/echo-js:dev'];
 const WEIGHTS = randomBytes(30_000_000);
 const DIGEST = createHash('sha256').update(WEIGHTS).digest('hex');
-
-/** Prints what a worker sees of the model, and what it can write. */
-const LOOKS = JSON.stringify({
-  entrypoint: [
-    'node',
-    '-e',
-    `const fs = require('fs');
-     const code = (act) => { try { act(); return 'done'; } catch (error) { return error.code; } };
-     const own = '${HUB}/models--org--name';
-     const commit = fs.readFileSync(own + '/refs/main', 'utf8');
-     const hash = (path) => require('crypto').createHash('sha256').update(fs.readFileSync(path)).digest('hex');
-     console.log('saw ' + JSON.stringify({
-       commit,
-       weights: hash(own + '/snapshots/' + commit + '/model.safetensors'),
-       sdk: hash('/runpod/cache/org/name/main/model.safetensors'),
-       config: fs.readFileSync(own + '/snapshots/' + commit + '/config.json', 'utf8'),
-       hub: process.env.HF_HUB_CACHE,
-       blob: code(() => fs.appendFileSync(own + '/snapshots/' + commit + '/config.json', 'x')),
-       beside: code(() => fs.mkdirSync('${HUB}/models--org--other')),
-       volume: code(() => fs.writeFileSync('/runpod-volume/mine', 'x')),
-     }));
-     process.on('SIGTERM', () => process.exit());
-     setInterval(() => {}, 1000);`,
-  ],
-});
 
 describeOnCluster('models on a cluster', () => {
   let hub: ModelHub;
@@ -68,33 +43,6 @@ describeOnCluster('models on a cluster', () => {
       },
     });
 
-  const create = async (api: Api, more: object) => {
-    const models = [{ source: 'hf:org/name' }];
-    const id = await api.createEndpoint({ args: LOOKS, workers: { min: 0, max: 0 }, ...more });
-    await api.call('PUT', `/v2/serverless/${id}/models`, { models });
-    return id;
-  };
-  const scale = (api: Api, id: string, min: number) =>
-    api.call('PATCH', `/v2/serverless/${id}`, { workers: { min, max: min } });
-  /** Resolves with what the workers of an endpoint see. */
-  const seen = async (api: Api, id: string, count: number) => {
-    const workers = await until(
-      `there are ${count}`,
-      async () => {
-        const found = await api.workers(id);
-        return found.length === count && found.map((worker) => worker.id);
-      },
-      90_000,
-    );
-    return Promise.all(
-      workers.map(async (worker) => {
-        const lines = await api.logs(id, worker, (all) => all.some(({ line }) => line.startsWith('saw ')), {
-          atMostMs: 120_000,
-        });
-        return { worker, ...JSON.parse(lines.find(({ line }) => line.startsWith('saw '))!.line.slice(4)) };
-      }),
-    );
-  };
   const expected = () => ({
     commit: hub.commitOf('org/name'),
     ...{ weights: DIGEST, sdk: DIGEST },
@@ -113,9 +61,9 @@ describeOnCluster('models on a cluster', () => {
         hub.sent.clear();
         const volume = { name: 'mine', size: 10, dataCenter: 'LOCAL-1' };
         const { id: volumeId } = await api.call<{ id: string }>('POST', '/v2/network-volumes', volume);
-        const id = await create(api, { networkVolumes: [volumeId] });
+        const id = await createWithModel(api, { networkVolumes: [volumeId] });
         await scale(api, id, 2);
-        const found = await seen(api, id, 2);
+        const found = await seenByWorkers(api, id, 2);
         for (const { worker: _, ...what } of found) expect(what).toEqual({ ...expected(), volume: 'done' });
         expect(hub.sentBytes).toBe(WEIGHTS.length + 7);
 
@@ -132,7 +80,7 @@ describeOnCluster('models on a cluster', () => {
         await scale(api, id, 0);
         await until('they are gone', async () => (await api.workers(id)).length === 0, 60_000);
         await scale(api, id, 1);
-        const [again] = await seen(api, id, 1);
+        const [again] = await seenByWorkers(api, id, 1);
         expect(again).toMatchObject(expected());
         expect(readdirSync(join(store, 'workers'))).toEqual([again!.worker]);
         expect(statSync(blob).nlink).toBe(2);
@@ -148,9 +96,9 @@ describeOnCluster('models on a cluster', () => {
         const [installation] = readdirSync(folder);
         const blob = join(folder, installation!, 'blobs', `sha256-${DIGEST}`);
         rmSync(blob);
-        const id = await create(api, {});
+        const id = await createWithModel(api, {});
         await scale(api, id, 1);
-        const [found] = await seen(api, id, 1);
+        const [found] = await seenByWorkers(api, id, 1);
         expect(found).toMatchObject({ weights: DIGEST });
         expect(existsSync(blob)).toBe(true);
         await api.delete(id);
@@ -167,9 +115,9 @@ describeOnCluster('models on a cluster', () => {
       async () => {
         const { api } = life;
         hub.sent.clear();
-        const id = await create(api, {});
+        const id = await createWithModel(api, {});
         await scale(api, id, 2);
-        for (const { worker, ...what } of await seen(api, id, 2)) {
+        for (const { worker, ...what } of await seenByWorkers(api, id, 2)) {
           expect(what).toMatchObject(expected());
           expect((await life.pod(worker)).spec.volumes).toContainEqual({ name: 'models', emptyDir: {} });
         }
@@ -187,7 +135,7 @@ describeOnCluster('models on a cluster', () => {
       'a worker is a failed start with that reason',
       async () => {
         const { api } = life;
-        const id = await create(api, {});
+        const id = await createWithModel(api, {});
         await scale(api, id, 1);
         const why = 'the image that copies models to the node cannot be pulled';
         const state = await until(

@@ -1,14 +1,16 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
-import { newId } from '../../src/core/ids.ts';
 
 const run = promisify(execFile);
 const KUBE_UP = new URL('kube-up.sh', import.meta.url).pathname;
+const KUBE_DOWN = new URL('kube-down.sh', import.meta.url).pathname;
+/** The name of the node that kube-up.sh adds. */
+export const SECOND_NODE = 'node2';
 
 /** The folder with the data, keys and logs of this machine's cluster. */
 export const STATE = process.env.KUBE_STATE ?? '/var/tmp/kube-one';
@@ -26,21 +28,36 @@ export async function kubeUp(user: number, archives: string[] = []): Promise<str
   return stdout.trim();
 }
 
+/** Runs kube-down.sh. */
+export async function kubeDown(option: string): Promise<void> {
+  await run(KUBE_DOWN, [option]);
+}
+
 /** Imports an image of the container engine unless the cluster has the same one. */
 export async function importImage(user: number, name: string): Promise<void> {
   const { Id } = await new Docker().getImage(name).inspect();
   const note = join(STATE, 'imported', name.replaceAll('/', '_'));
   if ((await readFile(note, 'utf8').catch(() => '')) === Id) return;
-  const archive = join(tmpdir(), `podyard-image-${newId(8)}.tar`);
-  try {
-    const stream = await new Docker().getImage(name).get();
-    await writeFile(archive, stream);
-    await kubeUp(user, [archive]);
-  } finally {
-    await rm(archive, { force: true });
-  }
+  await withArchives([name], (archives) => kubeUp(user, archives));
   await mkdir(join(STATE, 'imported'), { recursive: true });
   await writeFile(note, Id);
+}
+
+/** Adds the second node with these images of the container engine. Returns the folder that is its /srv. */
+export async function addRealNode(images: string[]): Promise<string> {
+  await withArchives(images, (archives) => run(KUBE_UP, ['--add-node', ...archives]));
+  return join(STATE, SECOND_NODE, 'srv');
+}
+
+async function withArchives<T>(names: string[], use: (archives: string[]) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'podyard-images-'));
+  try {
+    const archives = names.map((_, i) => join(folder, `${i}.tar`));
+    for (const [i, name] of names.entries()) await writeFile(archives[i]!, await new Docker().getImage(name).get());
+    return await use(archives);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 /** Returns this machine's address on the route to a server, where pods can reach it too. */

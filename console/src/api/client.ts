@@ -13,7 +13,7 @@ export { BASE_URL };
 /** The revision that the types are of, whatever the server and the key speak by themselves; and what the audit log names. */
 const REVISION = { 'podyard-revision': '2026-08', 'podyard-client': 'console' };
 
-/** The headers that say who asks, and for which team. */
+/** The headers with the caller's credentials and team. */
 export function authorization(): Record<string, string> {
   const team = currentTeam();
   return { ...sessionHeaders(), ...(team !== null && { 'podyard-team': team }) };

@@ -39,7 +39,7 @@ export async function readInvitation(secret: string): Promise<Invited> {
   return (await post('invitation', { secret })) as Invited;
 }
 
-/** Sets the password of whoever was invited, and signs in as them. */
+/** Sets the password of an invited user, and signs in as them. */
 export async function acceptInvitation(secret: string, password: string): Promise<void> {
   signIn((await post('invitation/accept', { secret, password })) as Secrets);
 }

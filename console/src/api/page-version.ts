@@ -81,7 +81,7 @@ export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
   return load();
 }
 
-/** Checks the version when a lost server is back, and when somebody returns to the page. */
+/** Checks the version when a lost server is back, and when the page is shown again. */
 export function watchVersion(): void {
   connection.onRestored(() => void checkVersion());
   document.addEventListener('visibilitychange', () => {

@@ -12,7 +12,7 @@ export const accountQuery = queryOptions({
   },
 });
 
-/** The teams of whoever signed in, whatever they act for: also where the URL names a team that is not theirs. */
+/** The teams of the signed-in user, whatever account they act for, even if the URL names a team that is not theirs. */
 export const teamsQuery = queryOptions({
   queryKey: ['teams', 'own'],
   retry: false, // a key that may not read the account has no teams to show

@@ -9,8 +9,8 @@ const STORAGE_KEY = 'podyard-session';
 const RETURN = /^#signed-in=([a-z0-9]+\.[\w-]+)(?:&to=([^&]*))?$/;
 
 /**
- * The session of before, while the server has not accepted the one that the address held. Anybody can make such a link: one that nobody is
- * signed in with must not sign out whoever opens it.
+ * The previous session, until the server has accepted the one in the address. Anyone can make such a link: an invalid one must not sign out
+ * the reader.
  */
 let former: string | null = null;
 let session: string | null = takeReturned() ?? localStorage.getItem(STORAGE_KEY);
@@ -72,7 +72,7 @@ export function signIn({ id, token }: { id: string; token: string }): void {
 /** Forgets the session here. `reason`: why the server ended it. */
 export function forgetSession(reason: string | null = null): void {
   if (former !== null) {
-    location.reload(); // with the session of before, which is still stored
+    location.reload(); // with the previous session, which is still stored
     return;
   }
   session = null;

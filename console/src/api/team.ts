@@ -4,7 +4,7 @@ const PARAMETER = 'team';
 
 /**
  * The team that this tab acts for, by its id; null: the account of the key. It stands in the URL before the `#`, so that every link inside
- * the console keeps it, and a link that is sent to somebody or opened in a new tab names it too.
+ * the console keeps it, and so does a shared link, or one opened in a new tab.
  */
 let team: string | null = new URLSearchParams(window.location.search).get(PARAMETER) || null;
 const listeners = new Set<() => void>();

@@ -1,10 +1,10 @@
-import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core';
+import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { messageOf } from '../api/api-error.ts';
 import { canUsePasskeys, signInWithPasskey, signInWithPassword } from '../api/local-account.ts';
+import { ErrorText } from '../ui/error-alert.tsx';
 
-/** Signs in with a password or a passkey: shown once somebody has one. */
+/** Signs in with a password or a passkey: shown once the server has such a user. */
 export function LocalSignIn({ hasPasskeys }: { hasPasskeys: boolean }) {
   const [login, setLogin] = useState('');
   const [password, setPassword] = useState('');
@@ -21,11 +21,7 @@ export function LocalSignIn({ hasPasskeys }: { hasPasskeys: boolean }) {
 
   return (
     <Stack component="form" onSubmit={submit}>
-      {error && (
-        <Alert color="red" role="alert">
-          {messageOf(error)}
-        </Alert>
-      )}
+      {error && <ErrorText error={error} />}
       <TextInput
         label="Email or name"
         value={login}

@@ -20,7 +20,7 @@ export function SignIn() {
   const { endedBecause } = useSession();
   const [key, setKey] = useState('');
   const { data: ways, failureCount } = useQuery({ queryKey: ['sign-in-ways'], queryFn: readSignInWays });
-  /** Before that nothing is shown: the form for a key would move while somebody types. */
+  /** Before that nothing is shown: the form for a key would move while the user types. */
   const isKnown = ways !== undefined || failureCount > 0;
   const { providers = [], hasPasswords = false, hasPasskeys = false, proxy } = ways ?? {};
   const others = providers.length + (proxy ? 1 : 0);

@@ -2,7 +2,7 @@ import { Center, Paper, Stack, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Logo } from './logo.tsx';
 
-/** A page outside the frame, for whoever is not signed in yet: one card in the middle. */
+/** A page outside the frame, for signed-out users: one card in the middle. */
 export function CardPage({ title, children }: { title: string; children: ReactNode }) {
   return (
     <Center component="main" mih="100vh" p="md">

@@ -43,7 +43,7 @@ function ConfirmForm({ name, consequence, verb = 'Delete', onClose, onConfirm, o
       onDone();
     },
   });
-  // Nobody can type a hidden character.
+  // Hidden characters cannot be typed.
   const shown = visibleText(name);
   const isConfirmed = typed === name || typed === shown;
   function submit(event: FormEvent) {

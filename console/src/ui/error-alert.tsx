@@ -15,6 +15,15 @@ export function ErrorAlert({ error, retry }: { error: unknown; retry?: () => voi
   );
 }
 
+/** The message of a failed request inside a form or a card. */
+export function ErrorText({ error }: { error: unknown }) {
+  return (
+    <Alert color="red" role="alert">
+      {messageOf(error)}
+    </Alert>
+  );
+}
+
 /** The errors of a save that no field of the form can show. */
 export function FormAlert({ errors }: { errors: readonly string[] }) {
   if (errors.length === 0) return null;

@@ -1,7 +1,7 @@
 import { Tooltip } from '@mantine/core';
 import type { RefObject } from 'react';
 
-/** A tooltip that is shown at an element. A script of its own: it is not needed before somebody points at something. */
+/** A tooltip that is shown at an element. Loaded at the first hover. */
 export function TooltipAt({ label, target }: { label: string; target: RefObject<HTMLElement | null> }) {
   return <Tooltip opened label={label} target={target} />;
 }

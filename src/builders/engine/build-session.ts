@@ -41,7 +41,7 @@ export class BuildSession {
     this.#given = given;
   }
 
-  /** The secrets that steps asked for in vain. */
+  /** Secrets that steps asked for and that were not given. */
   get missedSecrets(): string[] {
     return [...this.#missed];
   }
@@ -58,7 +58,7 @@ export class BuildSession {
     const server = createServer();
     this.#connection = connection;
     this.#server = server;
-    connection.on('error', () => {}); // the build itself tells that the engine is gone
+    connection.on('error', () => {}); // the build's own request fails when the engine is gone
     server.on('sessionError', () => {});
     server.on('stream', (stream, { ':path': path }) => {
       stream.on('error', () => {});
@@ -96,7 +96,7 @@ export class BuildSession {
     return { status: NOT_FOUND, message: `there is no secret ${encodeURIComponent(id)}` };
   }
 
-  /** Without credentials the engine tries as a stranger. */
+  /** Without credentials the engine pulls anonymously. */
   #credentials(host: string): Answer {
     const { registries } = this.#given;
     const name = host === HUB ? 'docker.io' : host;

@@ -15,7 +15,7 @@ interface Step {
   output: StepOutput;
 }
 
-/** The steps of a build as an engine tells of them, in any order and again and again. Reports each change once. */
+/** The steps of a build as an engine reports them: in any order, and repeatedly. Reports each change once. */
 export class BuildSteps {
   readonly #onEvent: (event: BuildEvent) => void;
   readonly #shown: (text: string) => string;

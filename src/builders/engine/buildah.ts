@@ -1,6 +1,6 @@
 /**
- * A build by Podman's Buildah. It has no session: credentials go in a header, and each secret is a file of the archive that Podman
- * moves out of the context before the first step, and deletes with it. What it tells of the steps is text for people.
+ * A build by Podman's Buildah. It has no session: credentials go in a header, and each secret is a file of the archive that Podman moves
+ * out of the context before the first step, and deletes with it. Its progress is plain text.
  */
 import { randomUUID } from 'node:crypto';
 import type { Engine } from '../../engine/engine.ts';
@@ -55,7 +55,7 @@ function queryOf({ request, dockerfile, labels, limits, args }: BuildPlan): Reco
     forcerm: '1',
     ...(recipe.target !== null && { target: recipe.target }),
     ...(!usesCache && { nocache: '1' }),
-    // A kept layer would be anybody's who has the same Dockerfile, without the secret.
+    // A kept layer would be used for any user with the same Dockerfile, without the secret.
     ...(Object.keys(request.secrets).length > 0 && { layers: '0' }),
   };
 }

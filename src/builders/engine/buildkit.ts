@@ -1,6 +1,6 @@
 /**
- * A build by Docker's BuildKit. The folder goes as the body of one request, whose answer tells of the steps; secrets and
- * credentials are asked for in a session beside it. When the request's connection closes, the engine ends the build.
+ * A build by Docker's BuildKit. The folder goes as the body of one request, whose response streams the steps; secrets and credentials are
+ * asked for in a session beside it. When the request's connection closes, the engine ends the build.
  */
 import { randomUUID } from 'node:crypto';
 import type { Engine } from '../../engine/engine.ts';
@@ -35,8 +35,8 @@ export async function buildWithBuildKit(engine: Engine, plan: BuildPlan): Promis
 }
 
 /**
- * The engine keeps the results of steps for everybody who asks for the same ones, and its caches (`RUN --mount=type=cache`) by
- * name alone. The name of a host, which is part of what a step is, and the names of caches keep scopes apart.
+ * The engine shares the results of equal steps among all builds, and its caches (`RUN --mount=type=cache`) by name alone. A host name,
+ * which is part of a step's cache key, and the names of caches keep scopes apart.
  */
 function queryOf({ request, dockerfile, labels, args }: BuildPlan, sessionId: string): Record<string, unknown> {
   const { id, image, usesCache, cacheScope, recipe } = request;

@@ -21,7 +21,7 @@ const MTIME = new Date('2000-01-01T00:00:00Z');
 /** Read at once, which takes a tenth of what the way through the thread pool takes. */
 const SMALL_BYTES = 64 * 1024;
 
-/** Were applied by whoever wrote the folder. Podman would apply them again, to added files as well. */
+/** The client has applied them already. Podman would apply them again, to added files as well. */
 const IGNORE_FILES = /^(?:.*\.)?(?:docker|container)ignore$/;
 
 /**

@@ -185,8 +185,8 @@ function refusal(name: string, line: number, detail: string): Failure {
 }
 
 /**
- * Lines that end in `\` or a backtick go on, with nothing in between; comments and empty lines in between do not end them. A line that
- * goes on for one engine may be one of its own for another: both are read.
+ * A line that ends in `\` or a backtick continues on the next one; comments and empty lines between them do not end it. Engines disagree
+ * about the character, so both readings are checked.
  */
 function instructionsOf(text: string): Instruction[] {
   const found: Instruction[] = [];

@@ -1,6 +1,6 @@
 /**
- * Builds by a container engine: Docker's BuildKit, or Podman's Buildah. The engine keeps all state: an image's name tells its
- * build, a label its installation. The label does not name the build, so that an unchanged folder becomes the same image.
+ * Builds by a container engine: Docker's BuildKit, or Podman's Buildah. The engine keeps all state: an image's name has its build, a label
+ * its installation. The label does not name the build, so that an unchanged folder becomes the same image.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BASE, DOCKERFILE, ENDLESS, makeBase } from '../../../test/builder-contract/dockerfile-projects.ts';
 import { CuttableProxy } from '../../../test/cuttable-proxy.ts';
 import { docker, engineKind, hasEngine } from '../../../test/engine.ts';
-import { findProcesses } from '../../../test/find-processes.ts';
+import { findProcess, findProcesses } from '../../../test/find-processes.ts';
 import { newId } from '../../core/ids.ts';
 import { Engine } from '../../engine/engine.ts';
 import { EngineImages } from '../../runtimes/docker/images/engine-images.ts';
@@ -159,7 +159,7 @@ describe.skipIf(!hasEngine)('builds of an engine that go wrong', { timeout: 90_0
     const mark = `forks-without-end-${process.pid}`; // another engine's tests may run beside these
     const limits = new Set<string>();
     const timer = setInterval(() => {
-      const [pid] = findProcesses(mark);
+      const pid = findProcess(mark);
       if (pid !== undefined) limits.add(maxProcesses(pid));
     }, 250);
     const lines: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * The control groups of the programs that a build runs. BuildKit takes no limits of memory and CPUs for a build, and Podman goes on
- * with a step after the build was cancelled. Where the engine is on this machine, and this process may, both are made good here:
- * each step has a variable that names its build (STEP_VARIABLE), by which its processes are found.
+ * The control groups of the programs that a build runs. BuildKit takes no limits of memory and CPUs for a build, and Podman continues a
+ * step after the build was cancelled. Where the engine is on this machine, and this process may, both are done here: each step has a
+ * variable that names its build (STEP_VARIABLE), by which its processes are found.
  */
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -99,8 +99,8 @@ class CgroupOfStep implements StepGroup {
   }
 
   /**
-   * Keeps it to so many CPUs, next to those of the build in the place before. A quota alone is spent on all CPUs at once: for that part of
-   * each period nobody finds a free one (docs/decisions/0161-builds-beside-jobs.md).
+   * Limits it to `count` CPUs, next to those of the build in the place before. A quota alone is spent on all CPUs at once: for that part of
+   * each period no CPU is free (docs/decisions/0161-builds-beside-jobs.md).
    */
   async #keepTo(count: number, place: number): Promise<void> {
     const folder = this.#folderOf('cpuset');

@@ -9,7 +9,7 @@ const READING = constants.O_RDONLY | constants.O_NOFOLLOW;
 const SMALL_BYTES = 256 * 2 ** 10;
 
 interface Content {
-  /** `sha256:` and 64 hexadecimal digits: of all paths, contents and links, and of which files are executable. */
+  /** `sha256:` and 64 hexadecimal digits. Covers all paths, contents, links and executable bits. */
   digest: string;
   sizeBytes: number;
 }

@@ -138,8 +138,8 @@ class PushingBuilder implements Builder {
   }
 
   /**
-   * Nodes pull images of workloads, so the engine has none but its own. It asks the registry each time: what is there may be of a build
-   * whose credentials this one lacks. Images that somebody made or loaded there are bases for everybody.
+   * Nodes pull images of workloads, so the engine has only its own. Asks the registry each time: a local copy may come from a build whose
+   * credentials this one lacks. Images that the operator built or loaded are bases for every build.
    */
   async #pullBase(
     image: string,

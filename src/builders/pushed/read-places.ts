@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { BuildRegistry } from '../../domain/images/build-registry.ts';
-import type { EngineAddress } from '../../engine/engine.ts';
+import type { EngineAddress } from '../../engine/engine-address.ts';
 
 /** The members used of the file that `docker login` writes. */
 interface DockerConfig {

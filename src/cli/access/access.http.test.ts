@@ -57,7 +57,7 @@ describe('users of a server', () => {
     const onDatabase = await new DatabaseSide({ pool, bus: cli.rest.bus }).inviteUser(userId, 1);
     expect(onDatabase.url).toMatch(/^\/#\/invitation\/pyi_/); // for a server whose address is not known
     expect((await invite('--hours', '721')).status).not.toBe(0);
-    expect((await invite('--revoke')).err).toBe('The invitation of ines can be used no more.');
+    expect((await invite('--revoke')).err).toBe('The invitation of ines is revoked.');
     expect((await invite('--remove-password')).err).toContain('Password not found');
     await cli.rest.database.pool.query(
       `insert into passwords (user_id, hash) select id, 'x' from users where name = 'ines'`,

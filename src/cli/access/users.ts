@@ -103,7 +103,7 @@ export async function inviteUser(
   }
   if (options.revoke) {
     await side.revokeInvitation(userId);
-    return output.note(`The invitation of ${name} can be used no more.`);
+    return output.note(`The invitation of ${name} is revoked.`);
   }
   const invitation = await side.inviteUser(userId, options.hours);
   if (options.json) return output.print(jsonText(invitation));

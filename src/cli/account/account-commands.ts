@@ -1,5 +1,4 @@
 /** The commands about this user: signing in, SSH keys and limits. */
-import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { UsageError } from '../../core/usage-error.ts';
 import type { ApiClient } from '../shared/api-client.ts';
@@ -13,6 +12,7 @@ import {
   connect,
   requireConfirmable,
 } from '../shared/command-shape.ts';
+import { readInputFile } from '../shared/read-input-file.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import type { LoginOptions } from './login.ts';
 
@@ -123,7 +123,7 @@ async function replaceKeys(client: ApiClient, sshKeys: string[]): Promise<string
 
 /** A private key is never sent. */
 async function readPublicKeys(file: string): Promise<string[]> {
-  const text = await readFile(file, 'utf8');
+  const text = await readInputFile(file);
   if (text.includes('PRIVATE KEY')) throw new UsageError(`${file} is a private key: give its .pub file`);
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   return lines.filter((line) => line !== '' && !line.startsWith('#'));

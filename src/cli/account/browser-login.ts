@@ -107,7 +107,7 @@ async function listenOnce(
   redeem: (code: string) => Promise<CliKey>,
 ): Promise<Visit> {
   const { promise: key, resolve, reject } = Promise.withResolvers<CliKey>();
-  key.catch(() => {}); // it may be refused before anybody waits for it
+  key.catch(() => {}); // it may be rejected before it is awaited
   let isUsed = false;
   const server = createServer((req, res) => {
     const query = readReturn(req, (server.address() as AddressInfo).port);

@@ -117,7 +117,7 @@ export function describeBatch(batch: Batch): string {
     `${status}: ${ended} of ${requestTotal} requests ended (${share} %)`,
     ...(requestFailed > 0 ? [`${requestFailed} without a result`] : []),
     ...(requestInProgress > 0 ? [`${requestInProgress} running`] : []),
-    ...(requestRejected > 0 ? [`lines rejected: ${requestRejected}`] : []),
+    ...(requestRejected > 0 ? [`${requestRejected} ${requestRejected === 1 ? 'line' : 'lines'} rejected`] : []),
     ...(batch.estimate?.costUsd === undefined ? [] : [`about $${batch.estimate.costUsd} in all`]),
     ...(batch.reason ? [batch.reason] : []),
   ];
@@ -145,7 +145,7 @@ export async function downloadResults(
   { output: file }: { output?: string },
   { terminal, note }: CommandOutput,
 ): Promise<void> {
-  if (file === undefined) {
+  if (file === undefined || file === '-') {
     const response = await client.send('GET', `${path}/results`);
     for await (const text of response.body!.pipeThrough(new TextDecoderStream())) terminal.write(text);
     return;

@@ -6,6 +6,7 @@ import { messageOf } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
+import { refuseStream } from '../shared/read-input-file.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import { type Batch, describeBatch, showBatch } from './batches.ts';
 
@@ -64,6 +65,7 @@ export async function submitBatch(
 
 /** Throws before a draft is made for what cannot be read. */
 async function statFile(file: string): Promise<Stats> {
+  refuseStream(file); // an upload that breaks off continues within it
   const found = await stat(file).catch(() => {
     throw new UsageError(`${file}: no such file on this machine`);
   });
@@ -97,7 +99,7 @@ async function upload(
     const share = size === 0 ? 100 : Math.floor((raw.bytesRead / size) * 100);
     terminal.progress(`${line} lines uploaded (${share} %)`);
   }
-  if (reported > 20) note(`… and ${reported - 20} more lines that are no request`);
+  if (reported > 20) note(`… and ${reported - 20} more`);
 }
 
 /** Yields what a gzip file has in it. Throws a sentence if it is damaged. */

@@ -101,7 +101,7 @@ test.each([
 test('budgets are set, changed in place, listed and removed, by the name of the endpoint', async () => {
   const body = { name: 'llm', image: 'any:v1', gpu: { pools: ['ADA_24'] } };
   await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body });
-  expect((await podyard('budgets')).err).toMatch(/^There is no budget/);
+  expect((await podyard('budgets')).err).toMatch(/^No budgets/);
   const first = JSON.parse((await podyard('budgets', 'set', '12.50', '--notify-at', '50', '80%', '--json')).out);
   expect(first).toMatchObject({ amount: '12.5', action: 'NOTIFY', notifyAt: [50, 80], endpointId: null });
   const hook = ['--webhook', 'https://example.com/b'];
@@ -118,5 +118,5 @@ test('budgets are set, changed in place, listed and removed, by the name of the 
   ]);
   expect((await podyard('budgets', 'remove', 'llm', '--yes')).err).toBe('The budget of llm is removed.');
   expect((await podyard('budgets', 'remove', 'account', '--yes')).status).toBe(0);
-  expect((await podyard('budgets', 'list')).err).toMatch(/^There is no budget/);
+  expect((await podyard('budgets', 'list')).err).toMatch(/^No budgets/);
 });

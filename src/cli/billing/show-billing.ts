@@ -37,7 +37,7 @@ const DAY_MS = 86_400_000;
 const DEFAULT_LAST = 30;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const NOTHING_BILLED = 'Nothing was billed in this period. `--last 90` or `--from 2026-01-01` looks further back.';
-const NO_BUDGET = 'There is no budget. Set one, in US dollars a month: `podyard budgets set 250`.';
+const NO_BUDGET = 'No budgets. Set one, in US dollars a month: `podyard budgets set 250`.';
 
 /** Prints costs by period or group as a table, JSON or CSV. */
 export async function showBilling(

@@ -106,7 +106,7 @@ async function isLost(client: ApiClient, { id, image }: Endpoint): Promise<boole
   return images[0]?.image === image && images[0].problem !== null;
 }
 
-/** Returns the image of a finished build of the same content; null if there is none, or if every step is to run anew. */
+/** Returns the image of a finished build of the same content; null if there is none, or if every step is to run again. */
 export async function findBuilt(client: ApiClient, source: Source | null): Promise<string | null> {
   if (source === null || !source.body.usesCache) return null;
   const query = { name: source.body.name, contentHash: source.contentHash };

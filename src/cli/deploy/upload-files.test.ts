@@ -21,7 +21,7 @@ let requests: { method: string; path: string; body: Buffer; range: string | unde
 /** After how many bytes the server cuts the next upload of a large file. */
 let cutAfter: number | null;
 /** The refusals of the next requests that send files. */
-let refusals: [status: number, headers: Record<string, string>][];
+let refusals: [status: number, headers: Record<string, string>, detail?: string][];
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'podyard-upload-'));
@@ -42,7 +42,10 @@ beforeEach(async () => {
       return response.end(JSON.stringify({ missing: files.map(({ digest }) => digest), partial }));
     }
     const refusal = refusals.shift();
-    if (refusal) return response.writeHead(...refusal).end('{"detail":"rate limit exceeded"}');
+    if (refusal) {
+      const [status, headers, detail = 'rate limit exceeded'] = refusal;
+      return response.writeHead(status, headers).end(JSON.stringify({ detail }));
+    }
     requests.push({ method: request.method!, path: request.url!, body, range: request.headers['content-range'] });
     response.writeHead(204).end();
   });
@@ -87,6 +90,15 @@ test('at the limit of requests it waits as long as it is told, and goes on', asy
   expect(progress).toContain('the limit of requests is reached: uploading goes on in 0 s');
 });
 
+test.each(['too many files', 'too many files.'])(
+  'after what the server says, %o, a new sentence begins',
+  async (detail) => {
+    refusals = [[503, {}, detail]];
+    const { notes } = await upload({ a: 'one' });
+    expect(notes).toEqual(['! too many files. Uploading goes on if that ends within a minute.']);
+  },
+);
+
 test('what the server waits for, as on a full disk, is said once, also where no progress is shown', async () => {
   refusals = [
     [503, {}],
@@ -94,7 +106,7 @@ test('what the server waits for, as on a full disk, is said once, also where no 
   ];
   const { sent, notes } = await upload({ a: 'one' });
   expect(sent).toEqual({ files: 1, bytes: 3 });
-  expect(notes).toEqual(['! rate limit exceeded Uploading goes on if that ends within a minute.']);
+  expect(notes).toEqual(['! rate limit exceeded. Uploading goes on if that ends within a minute.']);
 });
 
 test('a large file whose upload was cut goes on from where the server has it, and its bytes count as they leave', async () => {

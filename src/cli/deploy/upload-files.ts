@@ -88,7 +88,7 @@ async function sendToEnd(
       if (!isCut(error) || performance.now() - lostAt > AWAY_MS) throw error;
       if (error.status === 503 && !isSaid) {
         isSaid = true;
-        note(`! ${error.message} Uploading goes on if that ends within a minute.`);
+        note(`! ${error.message.replace(/\.$/, '')}. Uploading goes on if that ends within a minute.`);
       }
       terminal.progress('uploading goes on as soon as the server answers');
       await sleep(AGAIN_MS, undefined, { signal: terminal.interrupted });

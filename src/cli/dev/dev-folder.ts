@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, delimiter, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import { fileReason } from '../../core/files/file-reason.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { nodeFlags } from '../../domain/builds/dockerfile-of.ts';
 import type { Recipe } from '../../domain/builds/recipe.ts';
@@ -68,7 +69,7 @@ async function detect(path: string, endpoint: ProjectEndpoint): Promise<Recipe> 
 async function readVariables(path: string, file: string | undefined): Promise<Record<string, string>> {
   const text = await readFile(file === undefined ? join(path, '.env') : resolve(file), 'utf8').catch((error) => {
     if (file === undefined && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return '';
-    throw new UsageError(`${file ?? '.env'} cannot be read: ${error.code}`);
+    throw new UsageError(`${file ?? '.env'} cannot be read: ${fileReason(error)}`);
   });
   return parseEnv(text) as Record<string, string>;
 }

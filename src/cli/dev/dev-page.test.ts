@@ -122,5 +122,5 @@ test('a server that is gone is told', async () => {
   upstream.closeAllConnections();
   await once(upstream, 'close');
   const { status, text: said } = await ask(at, '/log');
-  expect([status, said]).toEqual([502, expect.stringContaining('is not reached')]);
+  expect([status, said]).toEqual([502, expect.stringContaining('cannot be reached')]);
 });

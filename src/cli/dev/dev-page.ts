@@ -34,7 +34,7 @@ export async function openDevPage(target: Target, endpoint: DevEndpoint): Promis
   const page = { html, policy: policyOf(html), token, target, endpoint };
   const server = createServer((request, response) => {
     answer(page, request, response).catch((error: Error) => {
-      if (!response.headersSent) refuse(response, 502, `The server is not reached: ${error.message}`);
+      if (!response.headersSent) refuse(response, 502, `The server cannot be reached: ${error.message}`);
       else response.destroy();
     });
   });
@@ -116,7 +116,7 @@ function passedPath({ id, type }: DevEndpoint, method: string | undefined, url: 
   return `/v2/${id}/${action}/${job}`;
 }
 
-/** Headers of the browser that are passed on: what is sent, what is wanted, and where a stream goes on. */
+/** Request headers that are passed on: content type, accepted types, and the event to resume a stream after. */
 const HEADERS = ['content-type', 'accept', 'last-event-id'];
 
 async function passOn(

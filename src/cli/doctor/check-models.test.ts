@@ -70,5 +70,10 @@ test('a hub that is away or fails is noted, with what to set', async () => {
   await once(hub, 'close');
   const [, away] = await checkModels({ dataDir, hubUrl, models: MODELS }, false);
   expect(away).toMatchObject({ verdict: 'note', advice });
-  expect(away!.found).toMatch(`the hub ${host} cannot be reached: `);
+  expect(away!.found).toBe(`the hub ${host} cannot be reached: nothing listens there`);
+  const nowhere = { dataDir, hubUrl: 'http://hub.invalid', models: MODELS };
+  const [, unknown] = await checkModels(nowhere, false);
+  expect(unknown!.found).toMatch(
+    /^the hub hub\.invalid cannot be reached: (there is no host named hub\.invalid|no name server answered for hub\.invalid)$/,
+  );
 });

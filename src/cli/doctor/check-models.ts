@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../core/errors.ts';
 import { readDisk } from '../../core/files/read-disk.ts';
+import { networkReason } from '../../core/text/network-reason.ts';
 import { budgetOf, gigabytes } from '../../models/store/disk-room.ts';
 import { directoryBytes } from '../../runtimes/directories/storage-directories.ts';
 import type { Finding } from './finding.ts';
@@ -46,7 +47,7 @@ async function checkHub(url: string): Promise<Finding> {
     return { what, verdict: 'note', found: `the hub ${host} answers with status ${status}`, advice };
   } catch (error) {
     const seconds = `does not answer within ${HUB_TIMEOUT_MS / 1_000} seconds`;
-    const why = signal.aborted ? seconds : `cannot be reached: ${messageOf((error as Error).cause ?? error)}`;
+    const why = signal.aborted ? seconds : `cannot be reached: ${networkReason(error, new URL(url).hostname)}`;
     return { what, verdict: 'note', found: `the hub ${host} ${why}`, advice };
   }
 }

@@ -5,7 +5,7 @@ import type { Finding } from './finding.ts';
 type Names = Pick<Config, 'publicUrl' | 'proxyHost' | 'lbHost'>;
 type Resolve = (name: string) => Promise<unknown>;
 
-/** Resolves from here the names that clients use: the API's, and one of each wildcard. `isCluster`: localhost is nobody's name there. */
+/** Resolves from here the names that clients use: the API's, and one of each wildcard. `isCluster`: `localhost` is never right there. */
 export async function checkNames(
   { publicUrl, proxyHost, lbHost }: Names,
   isCluster: boolean,

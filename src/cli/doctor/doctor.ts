@@ -7,6 +7,7 @@ import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../core/errors.ts';
 import { makeFolder } from '../../core/files/make-folder.ts';
 import { readDisk } from '../../core/files/read-disk.ts';
+import { networkReason } from '../../core/text/network-reason.ts';
 import { makeDataDir } from '../../db/make-data-dir.ts';
 import { useCatalog } from '../../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../../domain/catalog/read-catalog-file.ts';
@@ -213,7 +214,7 @@ async function checkDatabase(config: Config): Promise<Finding> {
     return {
       what,
       verdict: 'missing',
-      found: messageOf(error),
+      found: networkReason(error, client.host),
       advice: 'Check DATABASE_URL and that the server is running.',
     };
   } finally {

@@ -5,10 +5,10 @@ export const CONTENT = 'content';
 export const COMPLETE = 'complete';
 
 /**
- * Unpacks its input as `$1`, or as `$2` in that folder. Everything is unpacked under another name first, so that a copy that is
- * cut off leaves nothing under the final one. What it was then is removed by a program without the marker (execution.ts) that
- * ends this one: a large folder takes longer than that leaves it. SIGPIPE is ignored: where nobody reads stderr any more, a
- * shell that reports there how tar ended would die of it before it has removed anything.
+ * Unpacks its input as `$1`, or as `$2` in that folder. Everything is unpacked under another name first, so that a copy that is cut off
+ * leaves nothing under the final one. A copy that was cut off is removed by a program without the marker (execution.ts): removing a large
+ * folder takes longer than a marked program has before it is killed. SIGPIPE is ignored: if stderr has no reader, a shell that reports
+ * tar's failure there would die before it has removed anything.
  */
 export const RECEIVE = `set -e
 trap '' PIPE

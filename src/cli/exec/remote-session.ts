@@ -176,7 +176,7 @@ function secondsBetween(from: string, to: string): number {
   return Math.round((Date.parse(to) - Date.parse(from)) / 1000);
 }
 
-/** Lists who ran a program in a pod or worker. */
+/** Lists the sessions of programs in a pod or worker, with their users. */
 export async function showSessions(
   client: ApiClient,
   { isOfAll, isJson }: { isOfAll: boolean; isJson: boolean },

@@ -126,7 +126,7 @@ export function mergeShapes(older: readonly Older[], newer: readonly Newer[]): S
   });
 }
 
-/** Returns the revision that a record is in, which only the types of endpoints tell. */
+/** Returns the revision of a record, which only the types of endpoints show. */
 export function revisionOf({ type }: { type: string }): RestRevision {
   return type === 'QUEUE' || type === 'LOAD_BALANCER' ? '2026-08' : '2026-07';
 }

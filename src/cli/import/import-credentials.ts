@@ -1,5 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
+import { readInputFile } from '../shared/read-input-file.ts';
 import type { ImportItem } from './import-plan.ts';
 
 /** Values that cannot be read from the other side, by the name of their record. */
@@ -10,7 +11,7 @@ export interface Credentials {
 
 /** Reads `{"secrets": {name: value}, "registries": {name: {username, password}}}`. Never quotes a value. */
 export async function readCredentialsFile(file: string, output: CommandOutput): Promise<Credentials> {
-  const text = await readFile(file, 'utf8');
+  const text = await readInputFile(file);
   if (((await stat(file)).mode & 0o077) !== 0) output.note(`${file} can be read by others: chmod 600 ${file}`);
   let value: { secrets?: unknown; registries?: unknown };
   try {

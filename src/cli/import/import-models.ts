@@ -2,7 +2,7 @@ import { type EndpointModel, type ModelRequest, pinnedRequest } from '../models/
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
 
 /**
- * Adds to endpoints of a Podyard server the models that they have, each at its commit: as a create takes them. A server of before
+ * Adds to endpoints of a Podyard server the models that they have, each at its commit: as a create takes them. A server that predates
  * models has none.
  */
 export async function withModels<T extends { id: string }>(

@@ -121,7 +121,7 @@ function wantOrSkip<T>(record: T, want: (record: T) => Wanted): Wanted {
 
 /** They are replaced while records are made, which one of another type must not end. */
 function checkReferences({ registry, networkVolumes = [] }: References): void {
-  const ids: unknown[] = [registry ?? '', ...networkVolumes.toSorted()]; // throws, too, for what is no list
+  const ids: unknown[] = [registry ?? '', ...networkVolumes.toSorted()]; // throws also for a value that is not a list
   if (ids.some((id) => typeof id !== 'string')) throw new TypeError('an id is text');
 }
 
@@ -189,7 +189,7 @@ function namesOf({ volumes, registries }: Pick<ImportSource, 'volumes' | 'regist
   return { volumes: byId(volumes), registries: byId(registries) };
 }
 
-/** Tells whether the record here has the same settings; ids are compared by the names of their records. */
+/** Returns whether the record here has the same settings; ids are compared by the names of their records. */
 function compared(
   { here, ...item }: Paired<Named>,
   names: { source: Names; here: Names },

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { UsageError } from '../../core/usage-error.ts';
 import type { ApiClient } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
+import { readInputFile } from '../shared/read-input-file.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { jsonText } from '../terminal/terminal-text.ts';
 import { type FollowOptions, followJob } from './follow-job.ts';
@@ -90,7 +90,8 @@ async function afterInterrupt(
 }
 
 async function readJobInput(text: string | undefined, file: string | undefined, terminal: Terminal): Promise<unknown> {
-  const source = file !== undefined ? await readFile(file, 'utf8') : text === '-' ? await terminal.readInput() : text;
+  const isStream = (file ?? text) === '-';
+  const source = isStream ? await terminal.readInput() : file === undefined ? text : await readInputFile(file);
   if (source === undefined) return {};
   try {
     return JSON.parse(source);

@@ -36,7 +36,7 @@ afterAll(() => cli.close());
 
 const logs = async (...options: string[]) => {
   const { status, out, err } = await cli.podyard(['logs', 'talks', ...options]);
-  expect({ status, err }).toEqual({ status: 0, err: out === '' ? 'No line matches.' : '' });
+  expect({ status, err }).toEqual({ status: 0, err: out === '' ? 'No lines match.' : '' });
   return out.split('\n').filter((line) => line !== '');
 };
 

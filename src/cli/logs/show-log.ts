@@ -71,7 +71,7 @@ function pathOf(log: LogPlace): string {
 
 function noLines(filter: Filter): string {
   const isFiltered = Object.keys(filter).length > 0;
-  return isFiltered ? 'No line matches.' : 'Nothing was logged yet. `--follow` waits for the first line.';
+  return isFiltered ? 'No lines match.' : 'Nothing was logged yet. `--follow` waits for the first line.';
 }
 
 /** True if lines are searched: unless a worker is named, in the logs of all of them. */

@@ -22,7 +22,7 @@ afterAll(async () => {
 test('an admin lists the stored models and frees one by its name', async () => {
   const { pool } = cli.rest.database;
   await pool.query("update users set role = 'ADMIN' where id = $1", [cli.rest.alice.userId]);
-  expect((await cli.podyard(['models', 'stored'])).err).toContain('No model is stored');
+  expect((await cli.podyard(['models', 'stored'])).err).toContain('No models on the machine yet');
   const at = '2026-11-20T10:00:00.000Z';
   const files = [{ path: 'a.bin', size: 2_500_000, digest: `sha256:${'0'.repeat(64)}` as const }];
   const rows = ['org/one', 'org/two'].map(async (name, i) => {

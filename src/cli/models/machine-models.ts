@@ -23,7 +23,7 @@ const TABLE: RecordTable<MachineModel> = {
     ['ENDPOINTS', ({ endpoints }) => endpoints.map(({ name }) => name).join(', ')],
     ['ID', ({ id }) => id.slice(0, 12)],
   ],
-  none: 'No model is stored on the machine of the workers: the first start of an endpoint that has one fetches it.',
+  none: 'No models on the machine yet: the first worker of an endpoint that has models fetches them.',
 };
 const POLL_MS = 1_000;
 
@@ -88,8 +88,8 @@ export interface FetchOptions {
 }
 
 /**
- * Has models fetched before a start needs them, and waits until they are there unless told otherwise. `endpointId`: also those of an
- * endpoint, at its release's commits. Throws what the server says of one that cannot be fetched.
+ * Has models fetched before a start needs them, and waits until they are there by default. `endpointId`: also those of an endpoint, at its
+ * release's commits. Throws what the server says of one that cannot be fetched.
  */
 export async function fetchAhead(
   client: ApiClient,

@@ -1,4 +1,4 @@
-/** The commands about notices: where people are told that something needs them. */
+/** The commands about notices and their destinations. */
 import { type Command, Option } from 'commander';
 import { DESTINATION_KINDS, NOTICE_EVENTS } from '../../domain/notices/notice.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';

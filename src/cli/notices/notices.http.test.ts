@@ -43,7 +43,7 @@ test('a destination is added with its URL from stdin, listed, tested, changed an
   const made = await podyard(['add', 'chat', '--event', 'budget', 'key-expires'], `${url}/hook\n`);
   expect(made).toMatchObject({ status: 0, out: expect.stringMatching(/^pyn_/) });
   expect((await podyard([])).out).toMatch(/chat +webhook +127\.0\.0\.1:\d+ +ok +- +0 +budget key-expires/);
-  expect(await podyard(['test', 'chat'])).toMatchObject({ status: 0, err: 'chat accepted a test.' });
+  expect(await podyard(['test', 'chat'])).toMatchObject({ status: 0, err: 'chat accepted the test.' });
   hookStatus = 500;
   const failed = await podyard(['test', 'chat']);
   expect(failed).toMatchObject({ status: 1, err: expect.stringContaining('it was answered with status 500') });

@@ -96,7 +96,7 @@ export async function testNotice(
   const answer = await client.call('post', '/v2/account/notices/{id}/test', { path: { id } });
   if (options.json) output.print(jsonText(answer));
   if (!answer.delivered) throw new Error(`the test did not arrive: ${answer.error}`);
-  if (!options.json) output.note(`${name} accepted a test.`);
+  if (!options.json) output.note(`${name} accepted the test.`);
 }
 
 const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [

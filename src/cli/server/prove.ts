@@ -22,9 +22,9 @@ interface Job {
 }
 
 /**
- * Proves that a server does its work: creates an endpoint on the CPU, runs one job on it and removes it. Where no worker can
- * run (`whyNoWorker`, or no place on the machine), the job is submitted, read and cancelled instead, and `say` is told so.
- * Throws a sentence if anything fails.
+ * Proves that a server does its work: creates an endpoint on the CPU, runs one job on it and removes it. Where no worker can run
+ * (`whyNoWorker`, or no place on the machine), the job is submitted, read and cancelled instead, which `say` reports. Throws a sentence if
+ * anything fails.
  */
 export async function runProof(target: Target, whyNoWorker: string | null, say: Say): Promise<void> {
   const api = new ApiClient(target, { interrupted: new AbortController().signal, env: {} });

@@ -7,7 +7,7 @@ import type { Terminal } from '../terminal/terminal.ts';
 import type { Method, PathWith, Request, Result } from './api-types.ts';
 import { explainUnreachable } from './unreachable.ts';
 
-/** A server, a key for it, and for whom it is used. */
+/** A server, a key for it, and the account it is used for. */
 export interface Target {
   url: string;
   /** Empty for what needs none. */
@@ -113,7 +113,7 @@ export class ApiClient {
     }
   }
 
-  /** `body` is sent as JSON, `raw` as it is. `onSent` hears of the bytes of a Blob as they leave. */
+  /** `body` is sent as JSON, `raw` as it is. `onSent` is called with the bytes of a Blob as they are sent. */
   async send(
     method: string,
     path: string,

@@ -252,6 +252,17 @@ test('a file that is not a backup, or a newer Podyard’s, is rejected with the 
   await expect(backUp(storageOf(source), nowhere, output())).rejects.toThrow(
     `there is no folder ${file}: make it first`,
   );
+  await writeFile(join(directory, 'in-the-way'), '');
+  const inTheWay = { ...nowhere, file: join(directory, 'in-the-way', 'backup') };
+  await expect(backUp(storageOf(source), inTheWay, output())).rejects.toThrow(
+    `${inTheWay.file} cannot be written: a file is in its place`,
+  );
+  for (const stream of [
+    backUp(storageOf(source), { ...nowhere, file: '-' }, output()),
+    restore(storageOf(target), { file: '-' }, output()),
+  ]) {
+    await expect(stream).rejects.toThrow('- stands for no file here: name one. A file of that name is ./-');
+  }
   await writeFile(file, 'PGDMP');
   await expect(read()).rejects.toThrow('is not a Podyard backup');
   await rm(file);

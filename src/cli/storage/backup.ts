@@ -8,6 +8,7 @@ import type { Db } from '../../db/pool.ts';
 import { refuseMoved } from '../../domain/move-mark.ts';
 import { countSealedValues } from '../../domain/secrets/sealed-values.ts';
 import type { CommandOutput, Storage } from '../shared/cli-pieces.ts';
+import { refuseStream } from '../shared/read-input-file.ts';
 import { nameOf, withDatabaseOf } from './installation.ts';
 
 /**
@@ -19,6 +20,7 @@ export async function backUp(
   options: { file: string; withMasterKey: boolean; version: string },
   output: CommandOutput,
 ): Promise<void> {
+  refuseStream(options.file); // it gets its name once it is complete, and a pipe would end like a whole one
   const file = resolve(options.file);
   const { interrupted: signal } = output.terminal;
   await withDatabaseOf(storage, (databaseUrl) =>
@@ -50,6 +52,7 @@ export async function backUp(
  * master key goes into the data directory.
  */
 export async function restore(storage: Storage, options: { file: string }, output: CommandOutput): Promise<void> {
+  refuseStream(options.file);
   const file = resolve(options.file);
   const { interrupted: signal } = output.terminal;
   await readBackup(file, signal, async ({ header, masterKeys, records }) => {

@@ -18,7 +18,7 @@ interface Source {
   partBytes: number;
 }
 
-/** Goes on with an upload of the same file that was killed, or begins one. */
+/** Resumes an interrupted upload of the same file, or begins one. */
 export async function beginUpload(client: ApiClient, source: Source): Promise<Begun> {
   const begun = await findUpload(client, source);
   if (begun) return begun;

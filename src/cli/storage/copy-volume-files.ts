@@ -130,7 +130,7 @@ async function uploadFile(
   try {
     await sendParts(client, { url, blob, begun }, progress);
   } catch (error) {
-    if (!isPassing(error)) await client.send('DELETE', `${url}?uploadId=${begun.id}`).catch(() => {}); // else the next command goes on
+    if (!isPassing(error)) await client.send('DELETE', `${url}?uploadId=${begun.id}`).catch(() => {}); // otherwise the next command resumes it
     throw error;
   }
 }
@@ -224,8 +224,8 @@ async function versionOf(path: string): Promise<Version> {
 }
 
 /**
- * Writes beside the target first. A connection that breaks is made again, and goes on where it broke if the file is the same; so does
- * the next command after one that was killed: what came is in a file that the version of the source names.
+ * Writes beside the target first. A broken connection is reopened and resumes there if the file is unchanged; so does the next command
+ * after a killed one: the partial file is named after the source's version.
  */
 async function downloadFile(
   client: ApiClient,

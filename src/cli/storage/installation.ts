@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Flags } from '../../config/settings.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
-import { explainFullDisk } from '../../db/full-disk.ts';
+import { explainDataFault } from '../../db/explain-data-fault.ts';
 import type { Db } from '../../db/pool.ts';
 import type { CliPieces, Storage } from '../shared/cli-pieces.ts';
 import type { SystemdUnit } from './systemd-unit.ts';
@@ -77,7 +77,7 @@ export async function withDatabaseOf<T>(
 ): Promise<T> {
   if (storage.databaseUrl !== null) {
     return work(storage.databaseUrl).catch(async (error) => {
-      throw await explainFullDisk(error, null);
+      throw await explainDataFault(error, storage);
     });
   }
   const directory = join(storage.dataDir, 'postgres');
@@ -85,7 +85,7 @@ export async function withDatabaseOf<T>(
     throw new Error(`there is no database in ${storage.dataDir}: name the server's --data-dir or --database-url`);
   }
   return storage.withEmbedded(work).catch(async (error) => {
-    throw await explainFullDisk(error, storage.dataDir);
+    throw await explainDataFault(error, storage);
   });
 }
 

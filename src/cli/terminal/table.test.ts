@@ -64,6 +64,14 @@ describe('a table', () => {
     expect(formatTable(COLUMNS, rows)).toContain(names[1]);
   });
 
+  test('of long names keeps its reasons: names are cut first', () => {
+    const rows = [{ ...ROW, name: 'n'.repeat(190) }];
+    const text = formatTable(COLUMNS, rows, screen(102));
+    expect(text).toContain(ROW.why);
+    expect(text).toMatch(/n{23}… {2}failing/);
+    expect(formatTable(COLUMNS, rows, screen(120))).toMatch(/n{41}… {2}failing/); // no more than must be
+  });
+
   test('colors states on a screen with colors only, without moving columns', () => {
     const plain = formatTable(COLUMNS, [ROW], screen(100));
     const colored = formatTable(COLUMNS, [ROW], screen(100, true));

@@ -9,6 +9,9 @@ const GAP = '  ';
 const LEAST = 8;
 const [BOLD, PLAIN] = ['\u001b[1m', '\u001b[0m'];
 const [RED, GREEN, YELLOW] = ['\u001b[31m', '\u001b[32m', '\u001b[33m'];
+/** Names are cut to this width before other columns lose anything. */
+const NAME_WIDTH = 24;
+const NAME_HEADING = 'NAME';
 /** Columns that a block never cuts. */
 const REASON_HEADING = 'WHY';
 const STATE_HEADINGS = new Set(['STATE', 'STATUS']);
@@ -41,12 +44,15 @@ function textOf(value: unknown): string {
   return cellText(String(value ?? '-'));
 }
 
-/** Returns widths that fit, taken from the widest columns; null if there is no room for columns. */
+/** Returns widths that fit, taken from long names, then from the widest columns; null if there is no room for columns. */
 function shrink(natural: readonly number[], headings: readonly string[], columns: number): number[] | null {
   const least = natural.map((width, i) => (i === 0 ? width : Math.min(width, Math.max(LEAST, headings[i]!.length))));
   const room = columns - GAP.length * (natural.length - 1);
   if (sum(least) > room) return null;
   const widths = [...natural];
+  const name = headings.indexOf(NAME_HEADING);
+  const tooWide = name > 0 ? Math.max(0, natural[name]! - NAME_WIDTH) : 0; // the first column is never cut
+  if (tooWide > 0) widths[name]! -= Math.min(tooWide, Math.max(0, sum(natural) - room));
   for (let over = sum(widths) - room; over > 0; over--) {
     let widest = -1;
     for (const [i, width] of widths.entries()) {

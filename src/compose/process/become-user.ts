@@ -31,7 +31,7 @@ export function becomeUser(env: NodeJS.ProcessEnv): void {
 
 function ownerOf(dataDir: string, user: UserIds): UserIds {
   const stats = statSync(dataDir, { throwIfNoEntry: false });
-  if (stats === undefined) return user; // the user creates it, or is told why not
+  if (stats === undefined) return user; // the user creates it, or gets the error
   if (stats.uid !== 0) return { uid: stats.uid, gid: stats.gid };
   const give = `chown -R ${user.uid}:${user.gid} ${dataDir}`;
   if (readdirSync(dataDir).length > 0) {

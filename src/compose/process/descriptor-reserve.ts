@@ -31,7 +31,7 @@ export function keepDescriptorReserve(server: Server, logger: Logger, limit = re
   });
 }
 
-/** Infinity where the system does not tell. */
+/** Infinity where the system has no such limit. */
 function readDescriptorLimit(): number {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1];

@@ -6,8 +6,8 @@ import { isShortage } from '../../runtimes/process/shortage.ts';
 const REPORT_MS = 60_000;
 
 /**
- * Keeps the process alive when a callback fails for want of descriptors, disk or memory: what it was about fails, all else
- * continues. Logs once a minute. Any other uncaught error ends the process, as without a handler.
+ * Keeps the process alive when a callback fails for lack of descriptors, disk or memory: its task fails, all else continues. Logs once a
+ * minute. Any other uncaught error ends the process, as without a handler.
  */
 export function surviveShortage(logger: Logger): void {
   let reportedAt = Number.NEGATIVE_INFINITY;

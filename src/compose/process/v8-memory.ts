@@ -49,8 +49,8 @@ const CHECK_MS = 10_000;
 /** For processes that serve clients. */
 export const SERVING: CompactorBounds = { utilization: 0.02, maxBytes: 128 * 2 ** 20, worthBytes: 16 * 2 ** 20 };
 /**
- * For a process with the role control alone, which may follow tens of thousands of workers and is never quite idle then. It starts them
- * in a burst, from which V8 keeps twice what lives in pages that are half empty; nobody but workers waits while it collects.
+ * For a process with the role control alone, which may follow tens of thousands of workers and is never quite idle then. It starts them in
+ * a burst, from which V8 keeps twice the live memory in half-empty pages; a collection delays only workers.
  */
 export const CONTROL_ALONE: CompactorBounds = { utilization: 0.15, maxBytes: 512 * 2 ** 20, worthBytes: 96 * 2 ** 20 };
 

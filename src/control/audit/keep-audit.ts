@@ -12,7 +12,7 @@ const TICK_MS = 5_000;
 const EXPIRE_EVERY_MS = 60_000;
 const INSTALLATION = systemActor('' as UserId);
 
-/** Seals the audit log's entries into its chain, and removes those after `retentionMs`. Each term begins anew: the table is the truth. */
+/** Seals the audit log's entries into its chain, and removes those after `retentionMs`. Keeps nothing between terms: the table is the truth. */
 export function auditLoop({
   pool,
   clock,

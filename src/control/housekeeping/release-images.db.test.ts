@@ -13,11 +13,13 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const soon = { timeout: 30_000, interval: 20 };
 const failures = new Map<string, string>();
+/** How long a registry takes to answer for an image. */
+const pullMs = new Map<string, number>();
 const world = new SimulatedWorld({
   pools: [{ pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterId: 'DC-1', total: 8 }],
   pull: (image) => {
     const failure = failures.get(image);
-    return failure === undefined ? { ms: 0 } : { failure };
+    return failure === undefined ? { ms: pullMs.get(image) ?? 0 } : { failure };
   },
 });
 const started: { id: string; image: string }[] = [];
@@ -221,4 +223,22 @@ test('an image that cannot be resolved anew is a problem of the release, whose w
     soon,
   );
   expect(await control.workers(id)).toMatchObject([{ phase: 'RUNNING' }]);
+});
+
+test('a user whose many images are not answered for leaves the others their turn', async () => {
+  const stranger = await control.endpoint({ workers: { min: 0, max: 0 }, image: 'theirs:1' });
+  await control.sql("insert into users (id, name) values ('mallory', 'mallory')");
+  for (let n = 0; n < 12; n++) {
+    pullMs.set(`silent:${n}`, 20_000);
+    const id = await control.endpoint({ workers: { min: 0, max: 0 }, image: `silent:${n}` });
+    await control.sql("update endpoints set user_id = 'mallory', name = $2 where id = $1", id, `silent ${n}`);
+    await control.sql('update releases set image_asked_at = clock_timestamp() where endpoint_id = $1', id);
+  }
+  await control.sql('update releases set image_asked_at = clock_timestamp() where endpoint_id = $1', stranger);
+  control.bus.publish('endpoint', stranger);
+  await vi.waitFor(async () => expect(await releases(stranger)).toMatchObject([{ asked: false }]), soon);
+  const waiting = await control.sql(
+    "select from releases join endpoints e on e.id = endpoint_id where e.user_id = 'mallory' and image_asked_at is not null",
+  );
+  expect(waiting).toHaveLength(12);
 });

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import { Failure, messageOf } from '../../core/errors.ts';
 import { Loop } from '../../core/flow/loop.ts';
+import type { UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -19,7 +20,7 @@ import { bringImage } from '../workloads/bring-image.ts';
 import type { ReleaseImages } from '../workloads/release-images.ts';
 
 const TICK_MS = 60_000;
-/** A long pull keeps no other endpoint waiting. */
+/** A long pull keeps no other endpoint waiting, and no user has more in progress than there is room for others. */
 const CONCURRENT = 8;
 /** While a registry is away: how often it is asked, and for how long. */
 const RETRY_MS = 55_000;
@@ -42,7 +43,7 @@ interface ResolverDeps {
 export class ImageResolver {
   readonly #deps: ResolverDeps;
   readonly #loop: Loop;
-  readonly #inProgress = new Map<string, Promise<void>>();
+  readonly #inProgress = new Map<string, { userId: UserId; done: Promise<void> }>();
   readonly #retryAt = new BoundedMap<string, number>(MAX_RETRIES);
 
   constructor(deps: ResolverDeps) {
@@ -68,7 +69,7 @@ export class ImageResolver {
   /** Resolves all that are asked for, for tests. */
   async runOnce(): Promise<void> {
     await this.#loop.runOnce();
-    await Promise.all(this.#inProgress.values());
+    await Promise.all([...this.#inProgress.values()].map(({ done }) => done));
   }
 
   async #run(): Promise<undefined> {
@@ -76,16 +77,21 @@ export class ImageResolver {
     const asked = await listAskedImages(this.#deps.pool, CONCURRENT + this.#inProgress.size + this.#retryAt.size);
     for (const one of asked) {
       const key = `${one.endpointId}/${one.version}`;
-      if (this.#inProgress.has(key) || this.#inProgress.size >= CONCURRENT) continue;
+      if (this.#inProgress.has(key) || !this.#hasRoomFor(one)) continue;
       if ((this.#retryAt.get(key) ?? 0) > now) continue;
       this.#retryAt.delete(key);
       const done = this.#resolve(one, key).finally(() => {
         this.#inProgress.delete(key);
         this.#loop.wake(); // others may wait, or it was asked for again
       });
-      this.#inProgress.set(key, done);
+      this.#inProgress.set(key, { userId: one.userId, done });
     }
     return undefined;
+  }
+
+  #hasRoomFor({ userId }: AskedImage): boolean {
+    const ofUser = [...this.#inProgress.values()].filter((other) => other.userId === userId).length;
+    return ofUser < CONCURRENT - this.#inProgress.size;
   }
 
   /** Never rejects. What was not settled is asked for still, and tried again later. */

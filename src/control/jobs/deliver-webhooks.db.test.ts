@@ -71,6 +71,19 @@ beforeEach(async () => {
 
 const hostOf = (server: Pick<Server, 'address'>) => `127.0.0.1:${(server.address() as AddressInfo).port}`;
 
+/** Inserts an endpoint of a user; returns its id. */
+async function endpointOf(user: string, n: number): Promise<string> {
+  const id = `${user}-${n}`;
+  await database.pool.query('insert into users (id, name) values ($1, $1) on conflict do nothing', [user]);
+  await database.pool.query(
+    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max,
+       scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
+     values ($1, $2, 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
+    [id, user],
+  );
+  return id;
+}
+
 /** Inserts ended jobs with due webhooks, oldest first. */
 async function due(count: number, url: string, endpointId: string): Promise<void> {
   await database.pool.query(
@@ -111,6 +124,28 @@ test('users, letter case and paths of a URL make no other host of it', async () 
   await expect.poll(() => held.size).toBeGreaterThanOrEqual(10); // connections are accepted a moment after they are made
   expect(held.size).toBe(10);
 });
+
+test('a user with many endpoints and many receivers that never answer leaves room for others', async () => {
+  const silent = createServer((socket) => void held.add(socket.resume().on('error', () => {})));
+  silent.on('connection', (socket) => socket.on('close', () => held.delete(socket)));
+  await once(silent.listen(0, '0.0.0.0'), 'listening');
+  const { port: silentPort } = silent.address() as AddressInfo;
+  try {
+    for (let n = 0; n < 30; n++) {
+      const endpointId = await endpointOf('mallory', n);
+      await due(20, `http://127.0.0.${n + 1}:${silentPort}/dead`, endpointId);
+    }
+    await due(40, `http://${hostOf(alive)}/first`, await endpointOf('alice', 0));
+    await due(40, `http://localhost:${(alive.address() as AddressInfo).port}/second`, await endpointOf('alice', 1));
+    deliverer.start();
+    await expect.poll(() => arrivals.length, { timeout: 30_000 }).toBe(80); // theirs alone would take a minute
+    expect(held.size).toBeLessThanOrEqual(50);
+    expect(held.size).toBeGreaterThanOrEqual(40); // some connections may not be accepted yet
+  } finally {
+    await deliverer.stop();
+    silent.close();
+  }
+}, 60_000);
 
 test('a receiver that never ends its answer is read no longer than for its status', async () => {
   await due(1, `http://${hostOf(endless)}/endless`, 'endless');

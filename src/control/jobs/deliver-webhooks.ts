@@ -66,6 +66,8 @@ interface Delivery {
   endpointId: EndpointId;
   url: string;
   host: string;
+  /** Of the endpoint; where there is none any more, its id. */
+  userId: string;
   attempt: number;
 }
 
@@ -75,9 +77,7 @@ interface Try {
   error: string | null;
 }
 
-interface InFlight {
-  host: string;
-  endpointId: EndpointId;
+interface InFlight extends Pick<Delivery, 'host' | 'endpointId' | 'userId'> {
   ended: Promise<void>;
 }
 
@@ -94,7 +94,8 @@ interface Deps {
  * POSTs every job with a webhook when it ends, every batch, and the notices of budgets. A delivery is a row until it succeeded or was tried three times, so it
  * survives a kill, and may then arrive twice. How it went is kept as long as the result. Redirects are not followed; each attempt resolves and checks the address.
  *
- * Deliveries in flight are limited by host and by endpoint, so that a dead receiver delays only its own.
+ * Deliveries in flight are limited by host and by endpoint, so that a dead receiver delays only its own, and no user has more in flight
+ * than there is room for others: one has half of it at most, two a third each.
  */
 export class WebhookDeliverer {
   readonly #log: SeldomLog;
@@ -129,9 +130,9 @@ export class WebhookDeliverer {
   }
 
   async #run(): Promise<NextRun | undefined> {
-    // Each round starts all it read, or excludes one more host or endpoint.
+    // Each round starts all it read, or excludes one more host, endpoint or user.
     for (;;) {
-      const room = MAX_IN_FLIGHT - this.#inFlight.size;
+      const room = this.#room();
       if (room === 0) return undefined; // the next delivery that ends wakes the loop
       const waiting = await this.#listWaiting(room);
       for (const delivery of waiting) {
@@ -142,17 +143,18 @@ export class WebhookDeliverer {
     }
   }
 
-  /** Returns the next deliveries, whether due or not, except those whose host or endpoint has its share in flight. */
+  /** Returns the next deliveries, whether due or not, except those whose host, endpoint or user has its share in flight. */
   async #listWaiting(atMost: number): Promise<(Delivery & { inMs: number })[]> {
     const inFlight = [...this.#inFlight.values()];
     const result = await this.#deps.pool.query<Delivery & { inMs: number }>(
-      `select * from (
+      `select d.*, coalesce(e.user_id, d."endpointId") as "userId" from (select * from (
          select id, job_id as "jobId", batch_id as "batchId", notice_id as "noticeId", endpoint_id as "endpointId", url, ${HOST} as host, attempt,
            extract(epoch from next_at - now())::float8 * 1000 as "inMs", next_at
          from webhook_deliveries
        ) d
        where id <> all($1::bigint[]) and host <> all($2::text[]) and "endpointId" <> all($3::text[])
-       order by next_at limit $4`,
+         and "endpointId" <> all($4::text[] || array(select id from endpoints where user_id = any($4)))
+       order by next_at limit $5) d left join endpoints e on e.id = d."endpointId" order by next_at`,
       [
         [...this.#inFlight.keys()],
         full(
@@ -163,23 +165,32 @@ export class WebhookDeliverer {
           inFlight.map(({ endpointId }) => endpointId),
           MAX_PER_ENDPOINT,
         ),
+        full(
+          inFlight.map(({ userId }) => userId),
+          this.#room(),
+        ),
         atMost,
       ],
     );
     return result.rows;
   }
 
-  #hasRoomFor({ host, endpointId }: Delivery): boolean {
-    let [ofHost, ofEndpoint] = [0, 0];
+  #room(): number {
+    return MAX_IN_FLIGHT - this.#inFlight.size;
+  }
+
+  #hasRoomFor({ host, endpointId, userId }: Delivery): boolean {
+    let [ofHost, ofEndpoint, ofUser] = [0, 0, 0];
     for (const other of this.#inFlight.values()) {
       if (other.host === host) ofHost++;
       if (other.endpointId === endpointId) ofEndpoint++;
+      if (other.userId === userId) ofUser++;
     }
-    return ofHost < MAX_PER_HOST && ofEndpoint < MAX_PER_ENDPOINT;
+    return ofHost < MAX_PER_HOST && ofEndpoint < MAX_PER_ENDPOINT && ofUser < this.#room();
   }
 
   #start(delivery: Delivery): void {
-    const { host, endpointId } = delivery;
+    const { host, endpointId, userId } = delivery;
     const ended = this.#deliver(delivery)
       .catch((error) => {
         const { jobId } = delivery;
@@ -189,7 +200,7 @@ export class WebhookDeliverer {
         this.#inFlight.delete(delivery.id);
         this.#loop.wake();
       });
-    this.#inFlight.set(delivery.id, { host, endpointId, ended });
+    this.#inFlight.set(delivery.id, { host, endpointId, userId, ended });
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
@@ -207,7 +218,10 @@ export class WebhookDeliverer {
   }
 
   /** Resolves with the receiver's status. Rejects with a Refused if that is not a 2xx. */
-  async #post({ id: _id, host: _host, url, ...delivery }: Delivery, { body, context }: Message): Promise<number> {
+  async #post(
+    { id: _id, host: _host, userId: _user, url, ...delivery }: Delivery,
+    { body, context }: Message,
+  ): Promise<number> {
     const { webhooks, tracing } = this.#deps;
     const span = context && tracing?.begin({ ...WEBHOOK_SPAN, parent: context, attributes: attributesOf(delivery) });
     let hasFailed = true;
@@ -274,6 +288,6 @@ function attributesOf({
   jobId,
   endpointId,
   attempt,
-}: Omit<Delivery, 'id' | 'host' | 'url' | 'batchId' | 'noticeId'>): SpanAttributes {
+}: Omit<Delivery, 'id' | 'host' | 'userId' | 'url' | 'batchId' | 'noticeId'>): SpanAttributes {
   return { 'podyard.endpoint.id': endpointId, 'podyard.job.id': jobId, 'podyard.webhook.attempt': attempt + 1 };
 }

@@ -6,8 +6,14 @@ export interface DiskSpace {
   freeBytes: number;
 }
 
+export interface Disk extends DiskSpace {
+  /** Files and folders that can still be made; Infinity where the file system has no limit. */
+  freeFiles: number;
+}
+
 /** Reads the space of the disk with this path. Rejects if nothing is there. */
-export async function readDisk(path: string): Promise<DiskSpace> {
-  const { bsize, blocks, bavail } = await statfs(path);
-  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
+export async function readDisk(path: string): Promise<Disk> {
+  const { bsize, blocks, bavail, files, ffree } = await statfs(path);
+  const freeFiles = files === 0 ? Number.POSITIVE_INFINITY : ffree;
+  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize, freeFiles };
 }

@@ -8,8 +8,8 @@ interface Pace {
 }
 
 /**
- * Slows down a user who opens one thing after the other: a stream, say, which costs little once it is open, and as much as a dozen
- * requests to open. Clients that do so in a loop would take the whole server.
+ * Slows down a user who opens one thing after another, such as a stream: it costs little once open, but as much as a dozen requests to
+ * open. Clients that do so in a loop would take the whole server.
  */
 export class OpeningPace {
   readonly #clock: Clock;

@@ -8,7 +8,7 @@ export interface Sent {
   read: (buffer: Buffer, at: number) => Promise<number>;
 }
 
-/** How much is read and written at once, and buffers of that size that nobody uses: the pages of new ones would cost as much as what is read into them. */
+/** The size of a read and a write, and unused buffers of that size: the pages of a new one would cost as much as the read into it. */
 interface Pieces {
   bytes: number;
   spare: Buffer[];

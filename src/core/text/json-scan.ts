@@ -27,8 +27,8 @@ const ESCAPABLE = new Set(Buffer.from('"\\/bfnrt'));
 const LITERALS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]));
 
 /**
- * Returns what is too much about a text, as the end of a sentence, or null. Does not tell whether it is valid JSON. `values`:
- * how many members and items all its objects and arrays may have together; default: any number.
+ * Returns which limit a text exceeds, as the end of a sentence, or null. Does not check whether it is valid JSON. `values`: how many
+ * members and items all its objects and arrays may have together; default: any number.
  */
 export function findShapeFault(bytes: Buffer, { values: maxValues = bytes.length } = {}): string | null {
   if (bytes.length <= SMALLEST) return null;
@@ -66,7 +66,7 @@ function tooMany(values: number): string {
   return `it has more than ${values} members and items`;
 }
 
-/** So many bytes of a string are looked at before its end is searched: a search for each quote would take long for many. */
+/** Bytes of a string that are checked before its end is searched: a search for each quote would be slow for many short strings. */
 const LOOKED_AT = 48;
 
 /** Position of the closing quote, or of the end of a text that has none. */

@@ -1,6 +1,6 @@
 /**
- * Reads the lines of JSON that loggers write: those of the worker kits and of the public SDK, of pino, structlog and
- * python-json-logger. A line stays stored as it was written; who shows it reads it (docs/interface/logs.md).
+ * Reads the lines of JSON that loggers write: those of the worker kits and of the public SDK, of pino, structlog and python-json-logger. A
+ * line is stored as it was written, and parsed when it is shown (docs/interface/logs.md).
  */
 
 import { LEVEL_MEMBERS, type LogLevel, levelOf } from './log-levels.ts';
@@ -66,7 +66,7 @@ export function readLogRecord(line: string): LogRecord | null {
   };
 }
 
-/** Returns a traceback's lines for one who has read the message: a stack of JavaScript begins with it. */
+/** Returns a traceback's lines without the message: a stack of JavaScript begins with it. */
 export function tracebackLines({ message, traceback }: LogRecord): string[] {
   if (traceback === null) return [];
   const lines = traceback.split(/\r?\n/);

@@ -1,6 +1,6 @@
 /**
- * The pull-through hub, on the listener that only workloads reach (docs/interface/models.md). It serves models of one hub and is no
- * proxy: what is asked there follows from checked names, and nothing is sent but a reader's own token.
+ * The pull-through hub, on the listener that only workloads reach (docs/interface/models.md). It serves the models of one hub and is not a
+ * general proxy: upstream requests are built from checked names, and carry only the reader's own token.
  */
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';

@@ -36,8 +36,8 @@ export class Admission {
   }
 
   /**
-   * Returns the endpoint if the request's key may invoke it; throws a `Failure` otherwise. Synchronous when key and
-   * endpoint are cached. The endpoint is read only for a valid key, so that strangers cause no query.
+   * Returns the endpoint if the request's key may invoke it; throws a `Failure` otherwise. Synchronous when key and endpoint are cached.
+   * The endpoint is read only for a valid key, so that unauthenticated requests cause no query.
    */
   admit(applicant: Applicant, endpointId: string): EndpointEntry | Promise<EndpointEntry> {
     const { key, keyHash } = applicant.caller;

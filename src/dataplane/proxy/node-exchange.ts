@@ -37,8 +37,8 @@ export function answerOnSharedConnection(
 }
 
 /**
- * An exchange on a connection of node's HTTP server: a client may use one connection for all planes, and its first request
- * decides who reads it. Upgrades are never answered here (Front.takeBack).
+ * An exchange on a connection of node's HTTP server: a client may use one connection for all planes, and its first request decides which
+ * server reads it. Upgrades are never answered here (Front.takeBack).
  */
 class NodeExchange implements ClientExchange {
   readonly method: string;

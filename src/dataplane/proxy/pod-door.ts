@@ -52,7 +52,7 @@ export interface PrivatePort extends PodPort {
   owner: UserId;
 }
 
-/** Who opened a private pod, and the headers that the pod must not see. */
+/** The caller admitted to a private pod, and the headers that the pod must not see. */
 export interface Admission {
   actor: Credential;
   withheld: ReadonlySet<string>;
@@ -64,7 +64,7 @@ export function isSignInPath({ target }: ClientExchange): boolean {
 }
 
 /**
- * Decides who reaches a private pod: whoever has a key of its owner, and browsers whose session of the console may read the pod
+ * Controls access to private pods: for keys of the owner, and for browsers whose console session may read the pod
  * (docs/decisions/0129-private-pods-in-a-browser.md).
  */
 export class PodDoor {
@@ -245,7 +245,7 @@ function keyIn(authorization: string | undefined): string | undefined {
   return (at < 0 ? text : text.slice(at + 1) || text.slice(0, at)) || undefined;
 }
 
-/** A stranger to the team learns what every other stranger does. */
+/** Answers a caller outside the team as any other caller without access. */
 function throwPrivate(error: unknown): never {
   throw error instanceof Failure && error.kind === 'forbidden' ? isPrivate() : error;
 }

@@ -103,7 +103,7 @@ function newJob(call: QueueCall, id: JobId, body: ParsedJson, isSync: boolean): 
   };
 }
 
-async function submitJob(call: QueueCall, job: NewJob, body: Buffer, reservation: ByteReservation): Promise<Submitted> {
+function submitJob(call: QueueCall, job: NewJob, body: Buffer, reservation: ByteReservation): Promise<Submitted> {
   const key = call.req.headers['idempotency-key'];
   return withPlace(call, body.length, () =>
     typeof key === 'string' && key !== ''

@@ -48,15 +48,17 @@ function refuseConditions({ VersionId: version = 'null', ...conditions }: Record
 }
 
 /** Removes a file, or an empty directory if the key ends with a slash. Directories above stay: pods may work in them. */
-async function remove({ deps: { charges }, root, volume }: VolumeCall, text: string): Promise<void> {
+async function remove({ deps: { charges, moves }, root, volume }: VolumeCall, text: string): Promise<void> {
   const { parents, name, isDirectory } = parseKey(text);
   let freedBytes = 0;
   const work = within(root, parents, false, async (folder) => {
     if (isDirectory) return rmdir(folder.at(name));
-    const before = await folder.look(name);
-    if (before.isDirectory()) return;
-    await unlink(folder.at(name));
-    if (before.isFile() && before.nlink === 1n) freedBytes = Number(before.size);
+    await moves.run(`${volume.id}/${text}`, async () => {
+      const before = await folder.look(name);
+      if (before.isDirectory()) return;
+      await unlink(folder.at(name));
+      if (before.isFile() && before.nlink === 1n) freedBytes = Number(before.size);
+    });
   });
   await work.catch((error) => {
     if (!NOTHING.includes(codeOf(error) ?? '')) throw error;

@@ -122,21 +122,23 @@ describe('a directory that is swapped for a symbolic link', () => {
   });
 });
 
+/** A volume of this size on a file system of its own, whose times have 64 bits; null: not without root. */
+async function addVolumeOfMemory(size: string): Promise<VolumeId | null> {
+  const bucket = await server.addVolume(alice);
+  const folder = server.pathOf(bucket);
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0777`, 'podyard-test', folder]).status !== 0)
+    return null;
+  onTestFinished(() => void spawnSync('umount', ['-l', folder]));
+  return bucket;
+}
+
 describe('a disk that is full', () => {
-  async function addFullVolume(size: string): Promise<VolumeId | null> {
-    const bucket = await server.addVolume(alice);
-    const folder = server.pathOf(bucket);
-    if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0777`, 'podyard-test', folder]).status !== 0)
-      return null;
-    onTestFinished(() => void spawnSync('umount', ['-l', folder]));
-    return bucket;
-  }
   const usedBytes = async (bucket: VolumeId) =>
     (await server.database.pool.query('select used_bytes::int8 as used from network_volumes where id = $1', [bucket]))
       .rows[0].used;
 
   test('in the middle of a put refuses it, and leaves the file before and nothing else', async ({ skip }) => {
-    const bucket = await addFullVolume('12m');
+    const bucket = await addVolumeOfMemory('12m');
     if (bucket === null) return skip('it takes root to mount a file system');
     const put = (Key: string, bytes: number) =>
       s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body: Buffer.alloc(bytes, 'a') }));
@@ -150,7 +152,7 @@ describe('a disk that is full', () => {
   });
 
   test('when an upload is completed keeps its parts, and it can be completed once there is room', async ({ skip }) => {
-    const bucket = await addFullVolume('16m');
+    const bucket = await addVolumeOfMemory('16m');
     if (bucket === null) return skip('it takes root to mount a file system');
     const at = { Bucket: bucket, Key: 'whole' };
     await s3.send(new PutObjectCommand({ ...at, Key: 'other', Body: Buffer.alloc(5 * MIB) }));
@@ -174,6 +176,23 @@ describe('a disk that is full', () => {
     expect(await hidden(bucket)).toEqual([]);
     expect(await usedBytes(bucket)).toBe(6 * MIB);
   });
+});
+
+test.each([
+  ['after the last date', 1e13, '9999-12-31T23:59:59.999Z'],
+  ['before the first date', -1e13, '0001-01-01T00:00:00.000Z'],
+])('a file that a pod gave a time %s is listed and read', async (_, seconds, date) => {
+  const bucket = await addVolumeOfMemory('1m');
+  if (bucket === null) return; // it takes root to mount a file system
+  const file = join(server.pathOf(bucket), 'timeless');
+  await writeFile(file, 'here');
+  spawnSync('touch', ['-d', `@${seconds}`, file]); // Node.js takes no time before 1970
+  const { status, text } = await send(`/s3/${bucket}?list-type=2`, { headers: asAlice() });
+  expect([status, text]).toEqual([200, expect.stringContaining(`<LastModified>${date}</LastModified>`)]);
+  const { Contents } = await s3.send(new ListObjectsV2Command({ Bucket: bucket }));
+  expect(Contents).toMatchObject([{ Key: 'timeless', LastModified: new Date(date) }]);
+  const { Body, LastModified } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: 'timeless' }));
+  expect([await Body!.transformToString(), LastModified]).toEqual(['here', expect.any(Date)]);
 });
 
 test('128 requests of a user run at a time; more are told to slow down, and others are served', async () => {

@@ -27,12 +27,13 @@ afterAll(async () => {
 });
 
 const decode = (name: string) => Buffer.from(name, 'latin1').toString('utf8');
-const read = (cache: NameCache, isContinued = false) =>
-  cache.read(folder, { owner: 'alice', isContinued, isTop: true });
+const whole = { first: '', maxBytes: Number.POSITIVE_INFINITY };
+const read = (cache: NameCache, isContinued = false, first = '') =>
+  cache.read(folder, first, { owner: 'alice', isContinued, isTop: true, depth: 0 });
 const settle = () => utimes(path, new Date(), new Date(Date.now() - 60_000));
 
 test('names come in the order of their bytes across runs, from any name on', async () => {
-  const names = await NameRuns.read(folder, () => false);
+  const names = await NameRuns.read(folder, () => false, whole);
   expect([...names.from('')].map(decode)).toEqual(expected);
   for (const at of [1, 4_321, COUNT - 1]) {
     const first = Buffer.from(expected[at]!).toString('latin1');
@@ -41,6 +42,23 @@ test('names come in the order of their bytes across runs, from any name on', asy
   }
   expect([...names.from('\u00ff')]).toEqual([]);
   expect(names.byteLength / names.count).toBeLessThan(16);
+});
+
+test('a directory with more names than may be read at once is read in parts', async () => {
+  await settle();
+  const cache = new NameCache({ now: () => 0 }, 40_000);
+  const found: string[] = [];
+  let parts = 0;
+  for (let first: string | null = ''; first !== null; parts += 1) {
+    const names: NameRuns = await read(cache, false, first);
+    expect(names.byteLength).toBeLessThan(80_000); // what fits, and one run
+    found.push(...names.from(first));
+    first = names.end;
+  }
+  expect(found.map(decode)).toEqual(expected);
+  expect(parts).toBeGreaterThan(1);
+  const last = Buffer.from(expected.at(-1)!).toString('latin1');
+  expect([...(await read(cache, false, last)).from(last)].map(decode)).toEqual([expected.at(-1)]);
 });
 
 test('a directory that rests is read once; one that changed is read again, but not in the middle of a listing', async () => {

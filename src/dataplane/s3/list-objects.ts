@@ -1,12 +1,13 @@
 import type { BigIntStats } from 'node:fs';
 import { within } from '../../runtimes/directories/folder.ts';
 import { etagOf } from './etag.ts';
+import { dateOf } from './file-time.ts';
 import { sendXml, type VolumeCall } from './s3-call.ts';
 import { S3Error } from './s3-error.ts';
 import { numberOf } from './s3-request.ts';
 import type { XmlElements } from './s3-xml.ts';
 import { encodeStrictly } from './signature.ts';
-import { type FoundKey, fromBytes, toBytes, walkKeys } from './walk-keys.ts';
+import { type FoundKey, fromBytes, orGone, toBytes, walkKeys } from './walk-keys.ts';
 
 const MAX_KEYS = 1_000;
 /** Files that are looked at together: with all of a page, most of what V8 would collect young grows old. */
@@ -88,11 +89,13 @@ async function readPage(
   const byDirectory = delimiter === '/';
   const options = { names, owner: volume.userId, prefix: toBytes(prefix), byDirectory, after, isContinued };
   let isTruncated = false;
-  for await (const one of walkKeys(root, options)) {
-    isTruncated = found.length === maxKeys;
-    if (isTruncated) break;
-    found.push(one);
-  }
+  await names.inTurn(volume.userId, async () => {
+    for await (const one of walkKeys(root, options)) {
+      isTruncated = found.length === maxKeys;
+      if (isTruncated) break;
+      found.push(one);
+    }
+  });
   const facts = await readFacts(root, found);
   // Objects that went away since their names were read are left out.
   const present = found.filter(({ key, isPrefix }) => isPrefix || facts.has(key));
@@ -116,12 +119,12 @@ async function readFacts(root: VolumeCall['root'], found: readonly FoundKey[]): 
     const read = within(root, names, false, async (folder) => {
       const look = async (key: string) => {
         const name = fromBytes(key.slice(parent.length).replace(/\/$/, ''));
-        const stats = await folder.look(name).catch(() => null);
+        const stats = await folder.look(name).catch(orGone);
         if (stats && (key.endsWith('/') ? stats.isDirectory() : stats.isFile())) facts.set(key, stats);
       };
       for (let at = 0; at < keys.length; at += LOOKS) await Promise.all(keys.slice(at, at + LOOKS).map(look));
     });
-    await read.catch(() => {}); // gone meanwhile
+    await read.catch(orGone);
   }
   return facts;
 }
@@ -135,7 +138,7 @@ function describe({ volume }: VolumeCall, options: Options, { found, facts, next
     return [
       {
         Key: encode(fromBytes(key)),
-        LastModified: new Date(Number(stats.mtimeMs)).toISOString(),
+        LastModified: dateOf(Number(stats.mtimeMs)).toISOString(),
         ETag: etagOf(stats),
         Size: stats.isFile() ? Number(stats.size) : 0,
         StorageClass: 'STANDARD',

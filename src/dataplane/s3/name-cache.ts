@@ -8,6 +8,8 @@ import { NameRuns } from './name-runs.ts';
 const MIN_NAMES = 5_000;
 /** The most that is remembered of all directories; a larger one is remembered alone. */
 const MAX_BYTES = 32 * 2 ** 20;
+/** The most that is read of one directory, two million short names; of one in it half of that, and so on. */
+const MAX_READ_BYTES = 48 * 2 ** 20;
 /** For so long the later pages of a listing may go on with the names as they were at its first. */
 const CONTINUED_MS = 60_000;
 /** A directory that changed so short a time before it was read may change again within the same tick of the file system's clock. */
@@ -20,28 +22,56 @@ interface Known {
   readAtMs: number;
 }
 
+interface ReadNames {
+  owner: string;
+  /** For a later page of a listing. */
+  isContinued: boolean;
+  /** It is the top of a volume. */
+  isTop: boolean;
+  /** How many directories above it are being read. */
+  depth: number;
+}
+
+function has({ first, end }: NameRuns, name: string): boolean {
+  return first <= name && (end === null || name < end);
+}
+
 /** Remembers the sorted names of large directories between the pages of a listing. */
 export class NameCache {
   readonly #clock: Clock;
+  readonly #maxReadBytes: number;
   readonly #known = new Map<string, Known>();
   /** Directories are read a few at a time, one of each user. */
   readonly #slots = new FairSlots({ slots: 3, perOwner: 1 });
+  /** Each listing holds the names of its directories. */
+  readonly #listings = new FairSlots({ slots: 4, perOwner: 2, alone: 4 });
   #bytes = 0;
 
-  constructor(clock: Clock = monotonicClock) {
+  constructor(clock: Clock = monotonicClock, maxReadBytes = MAX_READ_BYTES) {
     this.#clock = clock;
+    this.#maxReadBytes = maxReadBytes;
   }
 
-  /** Returns the names in a directory. `isContinued`: for a later page of a listing. `isTop`: it is the top of a volume. */
-  async read(folder: Folder, options: { owner: string; isContinued: boolean; isTop: boolean }): Promise<NameRuns> {
+  /** Does the work of a listing, in turn with others. */
+  inTurn<T>(owner: string, work: () => Promise<T>): Promise<T> {
+    return this.#listings.run(owner, work);
+  }
+
+  /** Returns names of a directory: those from `first` on, or as many of them as may be read at once. */
+  async read(folder: Folder, first: string, options: ReadNames): Promise<NameRuns> {
     const { dev, ino, mtimeNs } = await folder.handle.stat({ bigint: true });
     const id = `${dev}/${ino}`;
-    return this.#recall(id, mtimeNs, options.isContinued) ?? (await this.#read(id, mtimeNs, folder, options));
+    const known = this.#recall(id, mtimeNs, first, options.isContinued);
+    if (known) return known;
+    const before = this.#known.get(id)?.names;
+    const isPartial = before !== undefined && (before.first !== '' || before.end !== null);
+    const names = await this.#read(id, mtimeNs, folder, isPartial ? first : '', options);
+    return has(names, first) ? names : this.#read(id, mtimeNs, folder, first, options);
   }
 
-  #recall(id: string, mtimeNs: bigint, isContinued: boolean): NameRuns | undefined {
+  #recall(id: string, mtimeNs: bigint, first: string, isContinued: boolean): NameRuns | undefined {
     const known = this.#known.get(id);
-    if (!known) return undefined;
+    if (!known || !has(known.names, first)) return undefined;
     const isSame = known.isSettled && known.mtimeNs === mtimeNs;
     const isFresh = isContinued && this.#clock.now() - known.readAtMs < CONTINUED_MS;
     if (!isSame && !isFresh) return undefined;
@@ -54,11 +84,13 @@ export class NameCache {
     id: string,
     mtimeNs: bigint,
     folder: Folder,
-    { owner, isTop }: { owner: string; isTop: boolean },
+    first: string,
+    { owner, isTop, depth }: ReadNames,
   ): Promise<NameRuns> {
     const isHidden = (name: string) => isTop && name === HIDDEN_FOLDER;
     const isSettled = systemClock.now() - Number(mtimeNs / 1_000_000n) > TICK_MS;
-    const names = await this.#slots.run(owner, () => NameRuns.read(folder, isHidden));
+    const part = { first, maxBytes: this.#maxReadBytes / 2 ** depth };
+    const names = await this.#slots.run(owner, () => NameRuns.read(folder, isHidden, part));
     this.#forget(id);
     if (names.count < MIN_NAMES) return names;
     this.#known.set(id, { names, mtimeNs, isSettled, readAtMs: this.#clock.now() });

@@ -11,29 +11,45 @@ import type { Folder } from '../../runtimes/directories/folder.ts';
 export class NameRuns {
   readonly count: number;
   readonly byteLength: number;
+  /** All names are from `first` on and, unless it is null, before `end`: the directory has more. */
+  readonly first: string;
+  readonly end: string | null;
   readonly #runs: readonly Run[];
 
-  private constructor(runs: readonly Run[]) {
+  private constructor(runs: readonly Run[], first: string, end: string | null) {
     this.#runs = runs;
+    this.first = first;
+    this.end = end;
     this.count = runs.reduce((sum, run) => sum + run.ends.length, 0);
-    this.byteLength = runs.reduce((sum, run) => sum + run.text.length + run.ends.byteLength, 0);
+    this.byteLength = bytesOf(runs);
   }
 
-  /** Reads a directory. `isHidden` says which names to leave out. */
-  static async read(folder: Folder, isHidden: (name: string) => boolean): Promise<NameRuns> {
-    const runs: Run[] = [];
+  /** Reads the names of a directory from `first` on, as many as take `maxBytes`. `isHidden` says which to leave out. */
+  static async read(
+    folder: Folder,
+    isHidden: (name: string) => boolean,
+    { first, maxBytes }: { first: string; maxBytes: number },
+  ): Promise<NameRuns> {
+    let runs: Run[] = [];
+    let end: string | null = null;
     let names: string[] = [];
     for await (const entry of await opendir(folder.path, { encoding: LATIN1, bufferSize: 512 })) {
       const name = entry.name as string;
       if (!(entry.isFile() || entry.isDirectory()) || isHidden(name)) continue;
       if (/[\x80-\xff]/.test(name) && !isUtf8(Buffer.from(name, 'latin1'))) continue;
-      names.push(entry.isDirectory() ? `${name}/` : name);
+      const key = entry.isDirectory() ? `${name}/` : name;
+      if (key < first || (end !== null && key >= end)) continue;
+      names.push(key);
       if (names.length < RUN_NAMES) continue;
       runs.push(toRun(names));
       names = [];
+      if (bytesOf(runs) <= maxBytes) continue;
+      end = middleOf(runs);
+      runs = runs.map((run) => cut(run, end!)).filter((run) => run.ends.length > 0);
     }
+    if (end !== null) names = names.filter((name) => name < end!);
     if (names.length > 0) runs.push(toRun(names));
-    return new NameRuns(runs);
+    return new NameRuns(runs, first, end);
   }
 
   /** Yields the names from `first` on, in order. */
@@ -71,8 +87,8 @@ interface Cursor {
   name: string;
 }
 
-/** Takes a few milliseconds to sort. */
-const RUN_NAMES = 8_192;
+/** Sorted in a millisecond. With four times as many, most grow old before they are joined: 500,000 names took 42 MB instead of 24. */
+const RUN_NAMES = 2_048;
 /** The types of node know only text encodings that it was made for; the system's call takes any. */
 const LATIN1 = 'latin1' as BufferEncoding;
 
@@ -85,6 +101,21 @@ function toRun(names: string[]): Run {
     ends[i] = end;
   }
   return { text: Buffer.from(names.join(''), 'latin1'), ends };
+}
+
+function bytesOf(runs: readonly Run[]): number {
+  return runs.reduce((sum, run) => sum + run.text.length + run.ends.byteLength, 0);
+}
+
+/** Returns a name with about as many before it as behind it. */
+function middleOf(runs: readonly Run[]): string {
+  return runs.map((run) => nameAt(run, run.ends.length >> 1)).sort(byBytes)[runs.length >> 1]!;
+}
+
+/** Returns a copy of the names before `end`. */
+function cut(run: Run, end: string): Run {
+  const count = lowerBound(run, end);
+  return { text: Buffer.from(run.text.subarray(0, run.ends[count - 1] ?? 0)), ends: run.ends.slice(0, count) };
 }
 
 function byBytes(a: string, b: string): number {

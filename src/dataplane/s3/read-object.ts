@@ -5,6 +5,7 @@ import { readBulk } from '../../core/files/bulk-file-reads.ts';
 import { type ByteRange, parseRange } from '../../core/text/byte-range.ts';
 import { codeOf, within } from '../../runtimes/directories/folder.ts';
 import { etagOf, namesEtag } from './etag.ts';
+import { dateOf, mtimeText } from './file-time.ts';
 import { type ObjectKey, parseKey } from './object-key.ts';
 import type { VolumeCall } from './s3-call.ts';
 import { noSuchKey, S3Error } from './s3-error.ts';
@@ -120,9 +121,9 @@ async function answer(
 ): Promise<void> {
   const headers: Record<string, string | number> = {
     etag: etagOf(stats),
-    'last-modified': new Date(Number(stats.mtimeMs)).toUTCString(),
+    'last-modified': dateOf(Number(stats.mtimeMs)).toUTCString(),
     'accept-ranges': 'bytes',
-    'x-amz-meta-mtime': mtimeOf(stats),
+    'x-amz-meta-mtime': mtimeText(stats),
   };
   if (checkConditions(request, stats) === 'notModified') {
     res.writeHead(304, headers);
@@ -162,10 +163,4 @@ async function send(
   } catch {
     res.destroy();
   }
-}
-
-/** In seconds with nanoseconds, as rclone writes and reads it. */
-function mtimeOf({ mtimeNs }: BigIntStats): string {
-  const text = mtimeNs.toString().padStart(10, '0');
-  return `${text.slice(0, -9)}.${text.slice(-9)}`;
 }

@@ -1,3 +1,4 @@
+import { FairSlots } from '../../core/flow/fair-slots.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Actor } from '../../domain/access/actor.ts';
@@ -25,7 +26,14 @@ export interface S3Deps {
   fileServers: FileServers | null;
   names: NameCache;
   folders: SharedFolders;
+  /** One at a time replaces or removes what a name stands for: two would count the same file as theirs to free. */
+  moves: FairSlots;
   logger: Logger;
+}
+
+/** Returns slots of which each name has one. */
+export function oneAtATime(): FairSlots {
+  return new FairSlots({ slots: Number.POSITIVE_INFINITY, perOwner: 1 });
 }
 
 /** A request whose sender is known. */
@@ -65,7 +73,7 @@ export function sendXml(
 
 const KEEP_ALIVE_MS = 10_000;
 
-/** Sends white space while something takes long, so that the client goes on waiting; its failure is then in the document. */
+/** Sends white space while something takes long, so that the client keeps waiting; its failure is then in the document. */
 export async function keepingAlive<T>(res: S3Response, work: () => Promise<T>): Promise<T> {
   const timer = setInterval(() => {
     if (!res.headersSent) {

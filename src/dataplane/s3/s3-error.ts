@@ -97,6 +97,9 @@ export function fromFileError(error: unknown): unknown {
       return new S3Error('AccessDenied', 'Podyard may not read or write this file: see its owner and mode.', {
         cause: error,
       });
+    case 'EMFILE':
+    case 'ENFILE':
+      return new S3Error('SlowDown', 'The server has as many files open as it may: try again.', { cause: error });
     case 'ENOENT':
       return new S3Error('OperationAborted', 'The directory was removed meanwhile: try again.', { cause: error });
     case 'EROFS':

@@ -17,7 +17,7 @@ import type { WorkloadStorage } from '../../runtimes/runtime.ts';
 import { NameCache } from './name-cache.ts';
 import { refuse } from './refuse.ts';
 import { FileServers } from './remote/file-servers.ts';
-import type { S3Call, S3Deps } from './s3-call.ts';
+import { oneAtATime, type S3Call, type S3Deps } from './s3-call.ts';
 import { S3Error } from './s3-error.ts';
 import { headerOf, parseS3Request, type S3Request } from './s3-request.ts';
 import { S3Response } from './s3-response.ts';
@@ -56,6 +56,7 @@ export class S3Plane {
       fileServers: fileServers ? new FileServers({ ...deps, pods: fileServers }) : null,
       names: new NameCache(),
       folders: new SharedFolders(),
+      moves: oneAtATime(),
     };
     this.#s3Keys = new S3KeyRing(deps);
   }

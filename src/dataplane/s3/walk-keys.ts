@@ -36,7 +36,7 @@ export async function* walkKeys(root: Folder, options: WalkOptions): AsyncGenera
   if (start === null) return;
   try {
     const visitor = new Visitor(options);
-    const isEmpty = yield* visitor.visit(start, base, prefix.slice(slash + 1));
+    const isEmpty = yield* visitor.visit(start, base, prefix.slice(slash + 1), 0);
     if (isEmpty && base !== '' && prefix === base && base > options.after) yield { key: base, isPrefix: false };
   } finally {
     if (start !== root) await start.close();
@@ -60,29 +60,34 @@ class Visitor {
   }
 
   /** Returns whether there is nothing in the directory. `start`: what its names must begin with. */
-  async *visit(folder: Folder, base: string, start: string): AsyncGenerator<FoundKey, boolean> {
+  async *visit(folder: Folder, base: string, start: string, depth: number): AsyncGenerator<FoundKey, boolean> {
     const { names: cache, after, byDirectory } = this.#options;
-    const names = await cache.read(folder, { ...this.#options, isTop: base === '' });
-    for (const name of names.from(firstName(base, start, after))) {
-      if (!name.startsWith(start)) {
-        if (name > start) break;
-        continue;
+    const options = { ...this.#options, isTop: base === '', depth };
+    for (let first: string | null = firstName(base, start, after); first !== null; ) {
+      const names = await cache.read(folder, first, options);
+      if (names.count === 0 && names.end === null) return names.first === '';
+      for (const name of names.from(first)) {
+        if (!name.startsWith(start)) {
+          if (name > start) return false;
+          continue;
+        }
+        const key = base + name;
+        const isInside = name.endsWith('/') && after.startsWith(key);
+        if (key <= after && !isInside) continue;
+        if (!name.endsWith('/')) yield { key, isPrefix: false };
+        else if (!byDirectory) yield* this.#descend(folder, name, key, depth + 1);
+        else if (key !== after) yield { key, isPrefix: true };
       }
-      const key = base + name;
-      const isInside = name.endsWith('/') && after.startsWith(key);
-      if (key <= after && !isInside) continue;
-      if (!name.endsWith('/')) yield { key, isPrefix: false };
-      else if (!byDirectory) yield* this.#descend(folder, name, key);
-      else if (key !== after) yield { key, isPrefix: true };
+      first = names.end;
     }
-    return names.count === 0;
+    return false;
   }
 
-  async *#descend(folder: Folder, name: string, key: string): AsyncGenerator<FoundKey> {
+  async *#descend(folder: Folder, name: string, key: string, depth: number): AsyncGenerator<FoundKey> {
     const child = await folder.enter(fromBytes(name.slice(0, -1))).catch(orGone);
     if (child === null) return;
     try {
-      const isEmpty = yield* this.visit(child, key, '');
+      const isEmpty = yield* this.visit(child, key, '', depth);
       if (isEmpty && key > this.#options.after) yield { key, isPrefix: false };
     } finally {
       await child.close();
@@ -99,8 +104,8 @@ function firstName(base: string, start: string, after: string): string {
   return first > start ? first : start;
 }
 
-/** Gone, replaced, or not to be read: nothing to list there. */
-function orGone(error: unknown): null {
+/** Gone, replaced, or not to be read: nothing to list there. Whatever else fails must fail the listing: who mirrors it would delete the rest. */
+export function orGone(error: unknown): null {
   if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENAMETOOLONG'].includes(codeOf(error) ?? '')) return null;
   throw error;
 }

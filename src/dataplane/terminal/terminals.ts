@@ -88,7 +88,7 @@ export class Terminals {
       if (this.#isServing(id)) this.#loop.wake();
     };
     this.#unsubscribe = (['terminal', 'pod', 'worker'] as const).map((topic) => bus.subscribe(topic, wakeFor));
-    // Somebody may act for a team no longer: `#run` reads who may for all open sessions at once.
+    // A membership may have ended: `#run` rereads the rights of all open sessions at once.
     this.#unsubscribe.push(bus.subscribe('user', () => this.#open.size > 0 && this.#loop.wake()));
   }
 
@@ -233,7 +233,7 @@ export class Terminals {
     this.#recording.add(recorded);
   }
 
-  /** Without the database, the session counts as ended once nobody touches it. */
+  /** If the database is away, the session counts as ended once its heartbeat is old. */
   async #record({ id }: TerminalSession, end: StreamEnd): Promise<void> {
     await updateSessionEnded(this.#deps.pool, id, end).catch((error) => {
       this.#deps.logger.warn({ err: error, terminalId: id }, 'the end of a terminal session could not be recorded');

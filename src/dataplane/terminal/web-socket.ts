@@ -22,7 +22,7 @@ const CONTROLS_WINDOW_MS = 10_000;
 /** How long a client has to answer the close frame. */
 const CLOSE_MS = 2_000;
 
-/** Events of a WebSocket. `bytes` are valid for ever. */
+/** Events of a WebSocket. `bytes` are never overwritten. */
 export interface WebSocketListener {
   onText(text: string): void;
   onBinary(bytes: Buffer): void;

@@ -3,7 +3,7 @@ import { BadHead, parseFields } from './message-head.ts';
 
 const CR = 13;
 const LF = 10;
-/** A chunk's size in hexadecimal. Extensions are dropped: forwarded bodies are framed anew. */
+/** A chunk's size in hexadecimal. Extensions are dropped: forwarded bodies are reframed. */
 const SIZE_LINE = /^([0-9A-Fa-f]{1,13})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?\r\n$/;
 const MAX_SIZE_LINE = 512;
 const MAX_TRAILER_BYTES = 16_384;

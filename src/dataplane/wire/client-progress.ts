@@ -7,7 +7,7 @@ interface Counted {
   readonly receivedBytes: number;
 }
 
-/** Tells whether a client reads its response, and sends the body of its request, fast enough: http/floods/slow-bodies.ts. */
+/** Judges whether a client reads its response, and sends the body of its request, fast enough: http/floods/slow-bodies.ts. */
 export class ClientProgress {
   readonly #transport: Counted;
   /** How much the kernel had taken at the last check; null before the first. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 
 let isReading = false;
-/** The time of the read; 0: nobody has asked yet. */
+/** The time of the read; 0: not yet asked for. */
 let readAt = 0;
 
 /** Begins to handle a read. Call `leaveRead` before anything else runs. */

@@ -20,8 +20,8 @@ export function handleOf(socket: Socket): Handle | null {
 }
 
 /**
- * Has the handle of a socket with `onread` call `deliver` itself with the size of every read: node's own function would look up
- * the same in the socket, and refresh timers that nobody has set.
+ * Has the handle of a socket with `onread` call `deliver` itself with the size of every read: node's own function would look up the same in
+ * the socket, and refresh timers that are not set.
  */
 export function onRead(socket: Socket, deliver: (size: number) => void): void {
   const handle = handleOf(socket);
@@ -36,9 +36,9 @@ export function onRead(socket: Socket, deliver: (size: number) => void): void {
 }
 
 /**
- * Returns a new Socket for the connection of an old one, which is destroyed without it. The only way to use `onread` on an
- * accepted connection: node offers it to clients only. Whoever waits for the old one's `close`, and the server that counts
- * its connections, hear of the end of the connection.
+ * Returns a new Socket for the connection of an old one, which is destroyed without it. The only way to use `onread` on an accepted
+ * connection: node offers it to clients only. The old socket emits `close` when the connection ends, for its listeners and the server's
+ * count of connections.
  */
 export function takeOver(
   old: Socket,

@@ -37,7 +37,7 @@ const noReader: TransportReader = { onBytes() {}, onEnd() {}, onDrain() {}, onCl
 
 /** A TCP or TLS connection. Plain TCP reads share one buffer. */
 export class SocketTransport implements Transport, BulkReader {
-  /** Called for each write through a stream for want of `streamBinding`. */
+  /** Called for each write through a stream, when `streamBinding` is missing. */
   static onFallback: () => void = () => {};
   reader: TransportReader = noReader;
   readonly socket: Socket;
@@ -216,7 +216,7 @@ export class SocketTransport implements Transport, BulkReader {
     const watchers = this.socket.listeners('close');
     this.socket.removeAllListeners();
     for (const watcher of watchers) this.socket.on('close', watcher as () => void);
-    this.socket.on('error', () => {}); // of a write that has just failed: nobody else would hear it, and the process end
+    this.socket.on('error', () => {}); // of a write that has just failed: unhandled, it would end the process
     const socket = this.#isShared ? takeOverCopying(this.socket) : this.socket.pause();
     socket.unshift(unread);
     return socket;
@@ -302,7 +302,7 @@ export class SocketTransport implements Transport, BulkReader {
   }
 }
 
-/** Takes over a connection that reads into the shared buffer, as its handle goes on to do, for readers that keep what they get. */
+/** Takes over a connection whose handle reads into the shared buffer, copying each read for readers that keep it. */
 function takeOverCopying(old: Socket): Socket {
   let socket: Socket;
   const callback = (size: number) => socket.push(Buffer.from(viewOf(size)));

@@ -28,7 +28,7 @@ export class WireEvents {
     return this;
   }
 
-  /** Calls the listeners of an event that happens once, or that each listener hears once. */
+  /** Calls the listeners of a one-time event, each at most once. */
   protected emitOnce(event: string): void {
     for (let at = this.#events.indexOf(event); at >= 0; at = this.#events.indexOf(event)) {
       const listener = this.#listeners[at]!;
@@ -92,7 +92,7 @@ export class WireRequest extends WireEvents implements CallRequest, BodySink {
     }
   }
 
-  /** Drops what has arrived of a body that nobody reads, so that the connection can go on. */
+  /** Drops the unread body received so far, so that the connection can continue. */
   drop(): void {
     if (!this.#isFlowing) this.resume();
   }

@@ -96,7 +96,7 @@ export class WireServer implements ConnectionOwner {
   }
 
   /**
-   * Goes on serving, but ends each connection with its next answer, which says so. An idle connection stays open until then:
+   * Keeps serving, but closes each connection after its next response, which announces it. An idle connection stays open until then:
    * closing it could meet a request that is on its way.
    */
   drain(): void {

@@ -54,9 +54,9 @@ async function putBackOrders({ plane, worker }: WorkerCall, jobIds: readonly str
 }
 
 /**
- * Compares the orders with the jobs that the worker's ping names. A named job runs: the order is repeated, since it overtook the
- * job on its way to the worker or was lost. One that is missing among others was stopped; a worker that names none may be one
- * that leaves a job out as soon as it was told to stop it, so only its next take counts.
+ * Compares the orders with the jobs that the worker's ping names. A named job runs: the order is repeated, since it overtook the job on its
+ * way to the worker or was lost. One that is missing among others was stopped; a worker that names none may leave a job out as soon as it
+ * is ordered to stop it, so only its next take counts.
  */
 export async function checkStopOrders(call: WorkerCall, named: readonly string[]): Promise<void> {
   if (named.length === 0) return;
@@ -77,7 +77,7 @@ export async function checkStopOrders(call: WorkerCall, named: readonly string[]
   if (result.rows.some(({ isObeyed }) => isObeyed)) await onObeyed(call);
 }
 
-/** The worker has let go of these jobs: it reported the end of one, or asks for work and says that it has none. */
+/** The worker has stopped these jobs: it reported the end of one, or asks for work and says that it has none. */
 export async function markObeyed(call: WorkerCall, jobIds: readonly string[] | 'all'): Promise<void> {
   const { plane, worker } = call;
   const result = await plane.pool.query({

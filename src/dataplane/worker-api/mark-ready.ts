@@ -57,7 +57,7 @@ export async function ping(call: WorkerCall): Promise<void> {
   sendJson(res, 200, '{}');
 }
 
-/** Fails the jobs that were handed out between `since` and `until` ms ago: another program of the worker goes on. */
+/** Fails the jobs that were handed out between `since` and `until` ms ago: another program of the worker continues. */
 async function failJobs({ plane, worker }: WorkerCall, query: URLSearchParams): Promise<JobId[]> {
   const ago = (name: string) => Math.max(0, Number(query.get(name)) || 0);
   const { rows } = await plane.pool.query<{ id: JobId }>({

@@ -9,13 +9,13 @@ export type { Permission } from './scopes.ts';
 /** The caller of an operation: a user, one of their keys, and that key's scopes. */
 export interface Actor {
   readonly userId: UserId;
-  /** The person who acts, where that is not the owner: a member of a team. Absent: `userId` is. */
+  /** The acting person, if that is not the owner: a member of a team. Absent: `userId` itself acts. */
   readonly personId?: UserId;
   /** As what `personId` acts: it may do what both the scopes and this permit. Absent: whatever the scopes do. */
   readonly actingRole?: ActingRole;
   /** The console's session that the request came with, where no key did: `keyId` is then empty. */
   readonly sessionId?: SessionId;
-  /** Whom a proxy has to name with each request of the session, where one signed them in. */
+  /** The person whom the proxy must name with each request of a session that it vouched for. */
   readonly voucher?: string;
   readonly keyId: KeyId;
   readonly scopes: readonly Scope[];
@@ -60,10 +60,7 @@ export function isPermitted(actor: Actor, permission: Permission): boolean {
   return scopesPermit(scopes, permission) && (actingRole === undefined || rolePermits(actingRole, permission));
 }
 
-/**
- * Names the right that an open stream depends on: its key or session, and for a person who acts for a team also that they still may, as
- * before.
- */
+/** Names the right that an open stream depends on: its key or session, and, for a person acting for a team, an unchanged membership. */
 export function useIdOf({
   keyId,
   sessionId,

@@ -10,14 +10,14 @@ import { hashSecret } from './secret-hash.ts';
 
 export type KeyChange = Partial<Pick<ApiKey, 'name' | 'scopes' | 'expiresAt' | 'allowedNetworks' | 'isDisabled'>>;
 
-/** For how long a key goes on beside the one that replaces it. */
+/** How long a key stays valid beside its replacement. */
 export const DEFAULT_OVERLAP_HOURS = 24;
 const HOUR_MS = 3_600_000;
 
 type KeyTx = Tx<Admin> & { clock: Clock };
 
 /**
- * Changes a key; what is open with it ends within seconds if it may not go on. Who changes it may grant no more than the key in use, as with a
+ * Changes a key; open streams that it no longer permits end within seconds. The caller may grant no more than the key in use has, as with a
  * new key. Throws `notFound`, `badRequest`, `forbidden`, and `conflict` if a key would disable itself.
  */
 export const updateApiKey: Operation<KeyTx, { userId: UserId; keyId: KeyId; change: KeyChange }, ApiKey> = {
@@ -48,9 +48,9 @@ export const updateApiKey: Operation<KeyTx, { userId: UserId; keyId: KeyId; chan
 };
 
 /**
- * Makes a key that replaces another one, and may do the same for as long again. The other one goes on for `overlapHours`, so that programs can be
- * changed meanwhile. Returns the new secret, which is stored nowhere. Throws `notFound`, `forbidden` as for a new key, and `conflict` for a key
- * that is disabled or has expired.
+ * Makes a key that replaces another one, and may do the same for as long again. The replaced key stays valid for `overlapHours`, so that
+ * programs can be changed meanwhile. Returns the new secret, which is stored nowhere. Throws `notFound`, `forbidden` as for a new key, and
+ * `conflict` for a key that is disabled or has expired.
  */
 export const rotateApiKey: Operation<
   KeyTx,

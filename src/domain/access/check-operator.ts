@@ -8,7 +8,7 @@ export async function checkOperator(db: Db, userId: UserId, action: OperatorActi
   if (!(await isOperator(db, userId, action))) throw new Failure('forbidden', 'access denied');
 }
 
-/** True for a user with a role that permits the action, who is not suspended. */
+/** True for an active user with a role that permits the action. */
 export async function isOperator(db: Db, userId: UserId, action: OperatorAction): Promise<boolean> {
   const result = await db.query('select from users where id = $1 and role = any($2::text[]) and suspended_at is null', [
     userId,

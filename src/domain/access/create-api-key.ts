@@ -63,15 +63,15 @@ export function checkNewKey(clock: Clock, { scopes, expiresAt }: Pick<NewApiKey,
   }
 }
 
-/** The most that a new key may have, and the key that makes it; null: a person whom no key restricts. */
+/** The most that a new key may have, and the key that makes it; null: a person, restricted by no key. */
 interface Grant extends Pick<NewApiKey, 'scopes' | 'expiresAt'> {
   keyId: KeyId | null;
   allowedNetworks: readonly string[];
 }
 
 /**
- * Returns who makes or changes a key. Throws `forbidden` if the key would permit more, live longer, or be usable from elsewhere than the
- * maker's, which is locked against revocation. What is absent is not compared.
+ * Returns the maker of a new or changed key. Throws `forbidden` if the key would permit more, live longer, or be usable from elsewhere than
+ * the maker's, which is locked against revocation. What is absent is not compared.
  */
 export async function checkMaker(
   db: Db,

@@ -20,8 +20,8 @@ interface Guesses {
 }
 
 /**
- * Bounds the look-ups of secrets that nobody has, by the network that sends them. While more networks guess than can be told
- * apart, the others count as one: a client with many networks gains nothing, and makes nobody else's guesses forgotten.
+ * Bounds look-ups of unknown secrets per network. While more networks guess than are tracked, the others count as one: a client with many
+ * networks gains nothing, and evicts no other network's count.
  */
 export class GuessLimiter {
   readonly #monotonic: Clock;

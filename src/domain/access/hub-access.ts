@@ -36,7 +36,7 @@ export class HubAccess {
     return this.#mac(`files ${volumeId}`);
   }
 
-  /** Returns a name for whoever asks with a hub's token, from which the token cannot be found. */
+  /** Returns a name for the holder of a hub's token. The token cannot be derived from it. */
   readerOf(userId: UserId, hubToken: string | null): string {
     return hubToken === null ? 'everybody' : this.#mac(`reader ${userId} ${hubToken}`);
   }

@@ -34,7 +34,7 @@ const SESSIONS: SecretKind = {
 /** Cookies of pods' hosts: each stands for the session that it ends with. */
 const POD_SESSIONS: SecretKind = { ...SESSIONS, find: findSessionByPodSecretHash };
 
-/** The key or session of a request, and for whom it acts. */
+/** The key or session of a request, and the account it acts for. */
 export type Credential = Pick<Actor, 'keyId' | 'sessionId' | 'userId' | 'personId' | 'actingRole'>;
 
 /** Returns the subject that a proxy in front of the server asserts for a request; null for none. */
@@ -57,11 +57,11 @@ export class KeyRing extends SecretRing {
 
   readonly #vouchers: Vouchers | null;
 
-  /** `vouchers`: without them, no session that a proxy vouched for goes on. */
+  /** `vouchers`: without them, sessions that a proxy vouched for have ended. */
   constructor({ vouchers = null, ...deps }: RingDeps & { vouchers?: Vouchers | null }) {
     super(KEYS, deps);
     this.#vouchers = vouchers;
-    const { onRefused: _, ...others } = deps; // a browser that was signed out is not a stranger
+    const { onRefused: _, ...others } = deps; // a browser that was signed out is no unknown caller
     this.sessions = new SecretRing(SESSIONS, others);
     this.podSessions = new SecretRing(POD_SESSIONS, others);
     this.teams = new TeamRing(deps);

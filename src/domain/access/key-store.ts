@@ -1,7 +1,6 @@
-import { notFound } from '../../core/errors.ts';
 import type { KeyId, UserId } from '../../core/ids.ts';
 import { isRestRevision, type RestRevision } from '../../core/rest-revisions.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, foundRow } from '../../db/pool.ts';
 import { formatScope, parseScope, type Scope } from './scopes.ts';
 
 /** A key as its owner sees it. The secret is not part of it: it is shown once, when the key is created. */
@@ -21,7 +20,7 @@ export interface ApiKey {
   allowedNetworks: string[];
   /** It is refused until it is enabled again. */
   isDisabled: boolean;
-  /** Who made it, with which key. Null: somebody with the database, or a version before 0.2. */
+  /** The user and key that made it. Null: the operator's tools, or a version before 0.2. */
   createdBy: KeyMaker | null;
 }
 
@@ -155,13 +154,16 @@ export async function updateKeysUsed(db: Db, ids: readonly KeyId[]): Promise<voi
 
 /** Locks a user's key for a change. Throws `notFound` if there is none, it was revoked, or it is of a worker or pod. */
 export async function getKeyForUpdate(db: Db, userId: UserId, id: KeyId): Promise<ApiKey> {
-  const result = await db.query<ApiKeyRow>(
-    `select ${COLUMNS_WITH_MAKER} from api_keys k
+  return toApiKey(
+    foundRow(
+      await db.query<ApiKeyRow>(
+        `select ${COLUMNS_WITH_MAKER} from api_keys k
      where user_id = $1 and id = $2 and workload is null and revoked_at is null for update`,
-    [userId, id],
+        [userId, id],
+      ),
+      'API key',
+    ),
   );
-  if (!result.rows[0]) throw notFound('API key');
-  return toApiKey(result.rows[0]);
 }
 
 export async function updateKey(db: Db, key: ApiKey): Promise<void> {

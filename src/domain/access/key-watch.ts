@@ -8,7 +8,7 @@ const POLL_MS = 1_000;
 /** The end of a key or session, or of its person's membership in the account that they act for. */
 export type UseEnd = 'CREDENTIAL' | 'MEMBERSHIP';
 
-/** In place of an end, of a use whose key or session goes on: its person no longer acts as they did. */
+/** Instead of an end time, for a use whose key or session is still valid: its person's membership has ended or changed. */
 export const MEMBERSHIP_ENDED = Number.NEGATIVE_INFINITY;
 
 /** Something open with a key or a session: a request, a stream, a tunnel. */

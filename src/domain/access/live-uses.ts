@@ -23,7 +23,7 @@ export async function findLiveUses(db: Db, uses: readonly string[], findLive: Fi
   );
 }
 
-/** Returns the uses of those who still have the role that they act with. Served by the primary keys. */
+/** Returns the uses whose persons still have the role that they act with. Served by the primary keys. */
 async function findActing(db: Db, uses: readonly string[][]): Promise<Set<string>> {
   const { rows } = await db.query<{ use: string }>({
     name: 'uses-live',

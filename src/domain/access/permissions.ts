@@ -48,7 +48,7 @@ export const PERMISSIONS = {
   writeSecret: (): Permission => ({ area: 'account', access: 'write', member: 'DEVELOPER' }),
   deleteSecret: (): Permission => ({ area: 'account', access: 'write', member: 'OPERATOR' }),
   endTerminal: (): Permission => ({ area: 'account', access: 'write', member: 'OPERATOR' }),
-  /** Teams themselves: the path names one, and the membership of whoever asks decides. */
+  /** Teams themselves: the path names one, and the caller's membership decides. */
   readTeam: (): Permission => ({ area: 'account', access: 'read' }),
   writeTeam: (): Permission => ({ area: 'account', access: 'write' }),
   /** One's own keys, or as an admin those of others. */

@@ -28,7 +28,7 @@ export const OPERATOR_ACTIONS = {
 } as const satisfies Record<string, readonly Role[]>;
 export type OperatorAction = keyof typeof OPERATOR_ACTIONS;
 
-/** As what a person acts for an account: as a member, or as somebody who may read every account. */
+/** The role in which a person acts for an account: as a member, or with the right to read every account. */
 export type ActingRole = TeamRole | 'AUDITOR';
 
 /** The role that a member needs to write: DEVELOPER in areas without an entry. */

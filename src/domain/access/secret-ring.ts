@@ -91,7 +91,7 @@ export interface RingDeps {
   monotonic?: Clock;
   /** None by default. */
   trustedProxies?: TrustedAddresses;
-  /** Called for a key that nobody has, or that may not be used from there. `actor`: null for nobody's. */
+  /** Called for an unknown key, or one that may not be used from there. `actor`: null for an unknown key. */
   onRefused?: (refused: RefusedKey) => void;
 }
 

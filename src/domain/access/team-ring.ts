@@ -27,11 +27,11 @@ interface Known {
   readonly untilMs: number;
 }
 
-const NOBODY = { name: '', mayReadAll: false, teams: new Map<UserId, Membership>() };
+const NO_ACCOUNT = { name: '', mayReadAll: false, teams: new Map<UserId, Membership>() };
 
 /**
- * Turns an actor into one who acts for a team. Memberships come from a cache where possible; a hint of a user or team clears it, and
- * no entry outlives `TTL_MS`.
+ * Resolves an actor to one acting for a team. Memberships come from a cache where possible; a hint about a user or team clears it, and no
+ * entry outlives `TTL_MS`.
  */
 export class TeamRing {
   readonly #deps: { pool: Db; clock: Clock };
@@ -98,13 +98,13 @@ export class TeamRing {
     return known !== undefined && known.untilMs > this.#deps.clock.now() ? known : undefined;
   }
 
-  /** Reads of before a hint are used once and not kept. */
+  /** A read that began before a hint is used once and not cached. */
   async #read(userId: UserId): Promise<Known> {
     const generation = this.#generation;
     const found = await readTeams(this.#deps.pool, userId).catch((cause) => {
       throw databaseFailure(cause) ?? cause;
     });
-    const known = { ...(found ?? NOBODY), untilMs: this.#deps.clock.now() + TTL_MS };
+    const known = { ...(found ?? NO_ACCOUNT), untilMs: this.#deps.clock.now() + TTL_MS };
     if (generation === this.#generation) this.#known.set(userId, known);
     return known;
   }
@@ -146,7 +146,7 @@ function acting(actor: Actor, userId: UserId, actingRole: ActingRole): Actor {
   return { ...actor, userId, personId: actor.personId ?? actor.userId, actingRole };
 }
 
-/** The same for a team that does not exist: a stranger learns nothing. */
+/** The same for a team that does not exist, so that non-members learn nothing. */
 function notYours(): Failure {
   return new Failure('forbidden', 'access denied: you are in no such team');
 }

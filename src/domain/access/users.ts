@@ -10,7 +10,7 @@ export type SuspendedWorkloads = (typeof SUSPENDED_WORKLOADS)[number];
 /** Why a user's keys are refused. */
 export interface Suspension {
   since: Date;
-  /** The admin who suspended the user; null: somebody with the database. */
+  /** The admin who suspended the user; null: the operator's tools. */
   byId: UserId | null;
   reason: string | null;
   workloads: SuspendedWorkloads;

@@ -41,13 +41,13 @@ export type Author = Pick<
   'actorKind' | 'actorId' | 'keyId' | 'sessionId' | 'interface' | 'address' | 'requestId'
 >;
 
-/** Returns who did it, and from where. Null: the operator's tools, which run beside the database. */
+/** Returns the author of a change, and the address they used. Null: the operator's tools, which run beside the database. */
 export function authorOf(actor: Admin): Author {
   const nowhere = { keyId: null, sessionId: null, address: null, requestId: null };
   if (actor === null) return { ...nowhere, actorKind: 'operator', actorId: null, interface: 'tools' };
   const actorId = actor.personId ?? actor.userId;
   const kind = kindOf(actor);
-  // A sign-in is a request of somebody who is not known before it ends.
+  // A sign-in's user is known only once it ends.
   if (kind === 'system') return { ...nowhere, interface: 'control', ...actor.origin, actorKind: kind, actorId: null };
   return {
     actorKind: kind,

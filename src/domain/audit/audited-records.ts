@@ -1,10 +1,11 @@
 /**
- * The columns of each kind of record that an entry shows, and no others. A column that is not named here is never read, so that a new
- * one with a secret in it cannot end up in the log. Values of what is `hidden` are compared, and shown as `***`.
+ * The columns of each kind of record that an entry shows, and no others: a secret column is never read. For endpoints, pods and templates
+ * these are the members that the API shows as well; sealed values are not among them. `hidden` values are compared, and shown as `***`.
  */
-import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { Pod } from '../pods/pod.ts';
-import type { Template } from '../templates/template.ts';
+import { readsOf } from '../../db/columns.ts';
+import { ENDPOINT_COLUMNS } from '../endpoints/endpoint-store.ts';
+import { POD_SETTING_COLUMNS } from '../pods/pod-store.ts';
+import { TEMPLATE_COLUMNS } from '../templates/template-store.ts';
 import type { Hiding } from './diff-records.ts';
 
 export interface AuditedRecord {
@@ -18,27 +19,8 @@ export interface AuditedRecord {
   lock?: string;
 }
 
-/** A member of a record is shown, or is one of `Left`: a new one does not compile until it is either. */
-type Shown<T, Left extends keyof T> = Record<Exclude<keyof T, Left>, string> & Record<string, string>;
-
-/** Members of a pod that nobody sets, and its mounts, which are shown one by one. */
-type PodState =
-  | ('id' | 'userId' | 'createdAt' | 'startedAt' | 'changedAt' | 'status' | 'statusReason' | 'actions' | 'costPerHour')
-  | ('mounts' | 'cluster' | 'dataCenterId' | 'cudaVersion' | 'address' | 'publishedPorts');
-
-const CONTAINER = {
-  image: 'image',
-  args: 'args',
-  diskGb: 'disk_gb',
-  ports: 'ports',
-  env: 'env',
-  registryId: 'registry_id',
-};
-
 /** For a table with `id`, `user_id` and `name`. */
 const OWNED = { owner: 'user_id', name: 'name' };
-
-const ENDPOINT_GPU = `case when gpu_pools is not null then jsonb_build_object('pools', gpu_pools, 'count', gpu_count) || gpu_rule end`;
 
 const PERSISTENT = `case when persistent_path is not null then
   jsonb_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end`;
@@ -116,21 +98,8 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     from: 'endpoints t where t.id = $1',
     ...OWNED,
     fields: {
-      name: 'name',
-      type: 'type',
-      ...CONTAINER,
-      gpu: ENDPOINT_GPU,
-      cpu: 'cpu',
-      workers: `json_build_object('min', workers_min, 'max', workers_max)`,
-      scaling: `json_build_object('type', scaler_type, 'value', scaler_value, 'idleTimeoutSeconds', idle_timeout_s)`,
-      dataCenterIds: 'data_center_ids',
-      networkVolumeIds: 'network_volume_ids',
-      timeoutMs: 'timeout_ms',
-      flashboot: 'flashboot',
-      templateId: 'template_id',
-      modelReferences: 'model_references',
+      ...readsOf(ENDPOINT_COLUMNS, ['id', 'userId', 'createdAt']),
       models: `(select jsonb_agg((m ->> 'name') || '@' || (m ->> 'commit')) from jsonb_array_elements(t.models) m)`,
-      version: 'version',
       isRolloutPaused: 'is_rollout_paused',
       servingVersion: 'serving_version',
       floors: '(select s.floors from endpoint_schedules s where s.endpoint_id = t.id)',
@@ -138,7 +107,7 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
         'memoryGbPerGpu', o.memory_gb_per_gpu) from endpoint_workload_options o where o.endpoint_id = t.id)`,
       git: `(select jsonb_build_object('url', g.url, 'branch', g.branch, 'tags', g.tags, 'folder', g.folder, 'auth', g.auth,
         'pollSeconds', g.poll_seconds, 'statuses', g.statuses) from git_sources g where g.endpoint_id = t.id)`,
-    } satisfies Shown<Endpoint, 'id' | 'userId' | 'createdAt'>,
+    },
     hidden: { maps: ['env'] },
     lock: 'for update',
   },
@@ -189,25 +158,14 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     from: 'pods t where t.id = $1',
     ...OWNED,
     fields: {
-      name: 'name',
-      ...CONTAINER,
-      gpu: `case when gpu_type_id is not null then jsonb_build_object('id', gpu_type_id, 'count', gpu_count) || gpu_rule end`,
-      cpu: 'cpu',
-      cloud: 'cloud',
-      dataCenterIds: 'data_center_ids',
+      ...readsOf(POD_SETTING_COLUMNS, ['mounts', 'dataCenterId', 'cudaVersion']),
       persistent: PERSISTENT,
       network: `case when network_volume_path is not null then
         jsonb_build_object('volumeId', network_volume_id, 'path', network_volume_path) end`,
-      templateId: 'template_id',
-      isLocked: 'is_locked',
-      isPrivate: 'is_private',
-      hasGlobalNetwork: 'has_global_network',
-      startSsh: 'start_ssh',
-      startJupyter: 'start_jupyter',
       wanted: 'wanted',
       stopAt: 'stop_at',
       terminateAt: 'terminate_at',
-    } satisfies Shown<Pod, PodState>,
+    },
     hidden: { maps: ['env'] },
     lock: 'for update',
   },
@@ -256,18 +214,9 @@ export const AUDITED_RECORDS: Readonly<Record<string, AuditedRecord>> = {
     from: 'templates t where t.id = $1',
     ...OWNED,
     fields: {
-      name: 'name',
-      ...CONTAINER,
+      ...readsOf(TEMPLATE_COLUMNS, ['id', 'userId', 'createdAt', 'endpointId', 'persistentMount']),
       persistent: PERSISTENT,
-      isServerless: 'is_serverless',
-      isPublic: 'is_public',
-      category: 'category',
-      startSsh: 'start_ssh',
-      startJupyter: 'start_jupyter',
-      allowedCudaVersions: 'allowed_cuda_versions',
-      clientSettings: 'client_settings',
-      mark: 'mark',
-    } satisfies Shown<Template, 'id' | 'userId' | 'createdAt' | 'endpointId' | 'persistentMount'>,
+    },
     hidden: { maps: ['env', 'clientSettings'] },
     lock: 'for update',
   },

@@ -49,7 +49,10 @@ interface Gap {
   seenAt: string;
 }
 
-/** Seals what is committed. One at a time: it keeps which gaps it saw, and the last link, because nobody else adds any. */
+/**
+ * Seals committed entries. One instance at a time: it keeps the gaps it has seen and the last link, which are valid only while it is the
+ * sole writer.
+ */
 export class ChainSealer {
   readonly #pool: Pool;
   #gap: Gap | null = null;
@@ -61,7 +64,7 @@ export class ChainSealer {
 
   /** Adds at most one link. Resolves with the number of entries that it sealed, and whether it was as many as a link may have. */
   async sealNext(): Promise<{ sealed: number; isFull: boolean }> {
-    const deadBelow = await this.#findDeadGap(); // before the entries are read: who filled the gap meanwhile is among them
+    const deadBelow = await this.#findDeadGap(); // before the entries are read, so that an entry that fills a gap is among them
     const last = this.#last ?? (await findLastLink(this.#pool));
     this.#last = last;
     const { rows } = await this.#pool.query<HashedEntry>({
@@ -111,7 +114,7 @@ async function findLastLink(db: Db): Promise<Link> {
   return rows[0] ?? (await findExpiredHead(db)) ?? { lastSeq: 0, hash: NOTHING };
 }
 
-/** Where the chain goes on if retention has removed every link: as its own entry, which no link has yet, says. */
+/** The link to continue from if retention has removed all of them: retention's own entry, not yet linked, names it. */
 async function findExpiredHead(db: Db): Promise<Link | undefined> {
   const { rows } = await db.query<{ upto: number; head: string }>(
     `select (changes -> 'upto' ->> 1)::bigint as upto, changes -> 'head' ->> 1 as head from audit_entries

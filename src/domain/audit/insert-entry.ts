@@ -21,7 +21,7 @@ const COLUMNS = {
 } satisfies Record<keyof NewEntry, string>;
 const MEMBERS = Object.keys(COLUMNS) as (keyof NewEntry)[];
 const NAMES = Object.values(COLUMNS).join(', ');
-/** The types of parameters that a `select` would not tell. */
+/** Types of parameters that PostgreSQL cannot infer in a `select`. */
 const TYPES: Partial<Record<keyof NewEntry, string>> = { repeats: 'int', changes: 'json' };
 
 type Value = string | number | null;

@@ -34,7 +34,7 @@ export async function readSnapshot(db: Db, kind: string, id: string): Promise<Re
 
 /**
  * As `readSnapshot`, before an operation of `ownerId` on its own record: locks the row as the operation will, so that it cannot change in
- * between, and the entry shows no change of another's. A record of somebody else is neither read nor locked. Null: any owner.
+ * between, and the entry shows no concurrent change. Another owner's record is neither read nor locked. Null: any owner.
  */
 export async function lockSnapshot(
   db: Db,

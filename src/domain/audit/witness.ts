@@ -23,7 +23,7 @@ interface Watched<Who extends Admin, Input, Result> {
   isAudited?(input: Input, result: Result): boolean;
 }
 
-/** Writes the audit entry of one operation: looks at the record before and after, or is told by the operation what it changed. */
+/** Writes the audit entry of one operation: reads the record before and after, unless the operation reports its changes. */
 export class Witness<Who extends Admin, Input extends object, Result> {
   readonly #operation: Watched<Who, Input, Result>;
   readonly #actor: Who;
@@ -47,7 +47,7 @@ export class Witness<Who extends Admin, Input extends object, Result> {
     this.#seen = seen;
   };
 
-  /** Begins anew when the transaction does. */
+  /** Called again when the transaction is retried. */
   async lookBefore(db: Db): Promise<void> {
     this.#seen = null;
     const { seesItsChange, locksOthersFirst } = this.#operation;

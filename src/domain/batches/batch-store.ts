@@ -1,6 +1,5 @@
-import { notFound } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, foundRow } from '../../db/pool.ts';
 import type { Batch, BatchId } from './batch.ts';
 
 /**
@@ -24,13 +23,14 @@ const COUNTS = `
 
 /** Throws `notFound` if the endpoint has no such batch. */
 export async function getBatch(db: Db, endpointId: EndpointId, id: BatchId): Promise<Batch> {
-  const { rows } = await db.query<Batch>({
-    name: 'batch-get',
-    text: `select ${COLUMNS} from batches b ${COUNTS} where b.id = $1 and b.endpoint_id = $2`,
-    values: [id, endpointId],
-  });
-  if (!rows[0]) throw notFound('batch');
-  return rows[0];
+  return foundRow(
+    await db.query<Batch>({
+      name: 'batch-get',
+      text: `select ${COLUMNS} from batches b ${COUNTS} where b.id = $1 and b.endpoint_id = $2`,
+      values: [id, endpointId],
+    }),
+    'batch',
+  );
 }
 
 /** Finds a batch by its id alone; the caller knows whose it is. */

@@ -1,7 +1,7 @@
 /** The operations on a batch as a whole. Each is one statement or one transaction, and can be repeated. */
 import { Failure, notFound } from '../../core/errors.ts';
 import type { EndpointId, UserId } from '../../core/ids.ts';
-import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { type Db, foundRow, type Pool, transaction } from '../../db/pool.ts';
 import { type BatchId, type BatchSettings, type BatchStatus, MAX_ACTIVE_BATCHES, newBatchId } from './batch.ts';
 
 export const DEFAULT_SETTINGS: BatchSettings = { name: null, webhook: null, isOrdered: true, isPaused: false };
@@ -130,13 +130,14 @@ interface LockedBatch extends BatchSettings {
 }
 
 async function lockBatch(db: Db, endpointId: EndpointId, id: BatchId): Promise<LockedBatch> {
-  const { rows } = await db.query<LockedBatch>({
-    name: 'batch-lock',
-    text: `select status, accepted, name, webhook, is_ordered as "isOrdered", is_paused as "isPaused",
+  return foundRow(
+    await db.query<LockedBatch>({
+      name: 'batch-lock',
+      text: `select status, accepted, name, webhook, is_ordered as "isOrdered", is_paused as "isPaused",
                   cancelled_at is not null as "isCancelling"
            from batches where id = $1 and endpoint_id = $2 for update`,
-    values: [id, endpointId],
-  });
-  if (!rows[0]) throw notFound('batch');
-  return rows[0];
+      values: [id, endpointId],
+    }),
+    'batch',
+  );
 }

@@ -6,8 +6,8 @@ import type { BatchId, BatchStatus } from './batch.ts';
 const MAX_REQUESTS_EVER = Number.MAX_SAFE_INTEGER;
 
 /**
- * The results of a batch as JSON lines, in the order of the requests' numbers. The text of a line is made by the database, so
- * that its length can be told without reading the output: a line begins at the same byte whenever it is read after the end.
+ * The results of a batch as JSON lines, in the order of the requests' numbers. The text of a line is made by the database, so that its
+ * length is known without reading the output: a line begins at the same byte whenever it is read after the end.
  */
 
 /**

@@ -23,7 +23,7 @@ export function fromUnits(units: bigint): string {
   return `${units < 0n ? '-' : ''}${absolute / UNITS_A_DOLLAR}${length === 0 ? '' : `.${fraction.slice(0, length)}`}`;
 }
 
-/** Returns an amount for people, in cents: `12.50`. */
+/** Rounds an amount to cents, for people: `12.50`. */
 export function toCents(amount: string): string {
   const cents = (toUnits(amount) + UNITS_A_DOLLAR / 200n) / (UNITS_A_DOLLAR / 100n);
   return `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`;

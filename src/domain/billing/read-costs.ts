@@ -18,7 +18,7 @@ export type CostGroupBy = keyof typeof COST_GROUPS;
 
 export const MAX_GROUPS = 1_000;
 export const DEFAULT_GROUPS = 100;
-/** So many of the largest groups are told apart by day. */
+/** The number of largest groups that are split by day. */
 const SERIES = 6;
 
 export interface CostQuery {

@@ -1,6 +1,5 @@
-import { notFound } from '../../core/errors.ts';
 import type { BudgetId, EndpointId, UserId } from '../../core/ids.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, foundRow } from '../../db/pool.ts';
 import { amountSql } from '../billing/money.ts';
 import type { Budget } from './budget.ts';
 import { IS_STOPPED, SPENT, THIS_MONTH } from './budget-sql.ts';
@@ -30,9 +29,7 @@ export async function listBudgets(db: Db, userId: UserId | null): Promise<Budget
 
 /** Throws `notFound`. */
 export async function getBudget(db: Db, id: BudgetId): Promise<Budget> {
-  const { rows } = await db.query<Budget>(`select ${COLUMNS} from ${FROM} where b.id = $1`, [id]);
-  if (!rows[0]) throw notFound('Budget');
-  return rows[0];
+  return foundRow(await db.query<Budget>(`select ${COLUMNS} from ${FROM} where b.id = $1`, [id]), 'Budget');
 }
 
 export type BudgetSettings = Pick<Budget, 'amount' | 'action' | 'notifyAt' | 'webhook'>;

@@ -49,7 +49,7 @@ function blank(out: string[], from: number, to: number): number {
 export function blankJavaScript(code: string): string {
   const out = code.split('');
   const nesting: ('template' | 'brace')[] = [];
-  let last = ''; // the last character of code, which tells a division from a regular expression
+  let last = ''; // the last character of code: distinguishes a division from a regular expression
   let at = 0;
   while (at < code.length) {
     const character = code[at]!;

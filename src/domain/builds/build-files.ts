@@ -7,10 +7,7 @@ import { readLimitsOf } from '../quotas/limit-store.ts';
 import { overLimit } from '../quotas/over-limit.ts';
 import type { FolderEntry } from './build.ts';
 
-/**
- * Files of folders, by their content. Each user has their own: whether somebody else has sent a file makes no difference, and tells
- * nobody that they did.
- */
+/** Files of folders, by their content. Each user has their own, so that uploads do not reveal what other users have sent. */
 type FileId = Id<'buildFile'>;
 
 const CHUNK_BYTES = 2 ** 20;
@@ -44,7 +41,7 @@ export async function findMissingFiles(db: Db, userId: UserId, files: readonly B
   return digests.filter((digest) => !known.has(digest));
 }
 
-/** The beginning of a file whose upload was cut, or goes on. */
+/** The stored beginning of an interrupted or running upload. */
 export interface PartialFile {
   digest: string;
   bytes: number;
@@ -55,7 +52,7 @@ interface Part extends PartialFile {
   chunks: number;
 }
 
-/** Returns how much is there of files that are missing; those of which nothing is, and small ones, are left out. */
+/** Returns the stored bytes of incomplete files. Files without any, and small ones, are left out. */
 export async function findPartialFiles(
   db: Db,
   userId: UserId,
@@ -86,9 +83,9 @@ async function findParts(db: Db, userId: UserId, files: readonly BuildFile[]): P
 
 /**
  * Stores a file of a user, piece by piece, so that neither memory nor a transaction holds it. Idempotent: one that is there is only read to
- * its end. Throws `unprocessable` if the content has another digest or size, `forbidden` over the limit `buildBytes`. If the content is cut,
- * what was stored of it is kept for a day: `content` may begin at the byte `start`, which is where that ends. Throws `conflict`
- * where it ends elsewhere, or if another request goes on with it.
+ * its end. Throws `unprocessable` if the content has another digest or size, `forbidden` over the limit `buildBytes`. If the content is
+ * cut, the stored beginning is kept for a day: `content` may then resume at the byte `start`, where that ends. Throws `conflict` for
+ * another offset, or if another request is resuming it.
  */
 export async function storeFile(
   pool: Pool,

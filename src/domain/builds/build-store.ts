@@ -1,6 +1,5 @@
-import { notFound } from '../../core/errors.ts';
 import type { BuildId, EndpointId, GitSourceId, UserId } from '../../core/ids.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, foundRow } from '../../db/pool.ts';
 import type { Build, BuildStep, FolderEntry, GitCommit } from './build.ts';
 import { buildNameOf } from './build-image.ts';
 import { contentHashOf } from './content-hash.ts';
@@ -52,13 +51,16 @@ function toBuild({ number: _, steps, ...row }: BuildRow): Build {
 
 /** Throws `notFound`. */
 export async function getBuild(db: Db, userId: UserId, id: BuildId): Promise<Build> {
-  const { rows } = await db.query<BuildRow>({
-    name: 'build-get',
-    text: `select ${COLUMNS} from builds b where b.id = $1 and b.user_id = $2`,
-    values: [id, userId],
-  });
-  if (!rows[0]) throw notFound('Build');
-  return toBuild(rows[0]);
+  return toBuild(
+    foundRow(
+      await db.query<BuildRow>({
+        name: 'build-get',
+        text: `select ${COLUMNS} from builds b where b.id = $1 and b.user_id = $2`,
+        values: [id, userId],
+      }),
+      'Build',
+    ),
+  );
 }
 
 /** Returns the build name of a user's endpoint; undefined without such an endpoint. */
@@ -166,23 +168,21 @@ export async function lockBuild(
   userId: UserId,
   id: BuildId,
 ): Promise<Pick<Build, 'status' | 'endedAt'> & BuildInput & { origin: BuildOrigin }> {
-  const { rows } = await db.query<Pick<Build, 'status' | 'endedAt'> & BuildInput & BuildOrigin>(
-    `select status, ended_at as "endedAt", source, git, git_source_id as "gitSourceId", sighting, name, recipe, args, secrets,
+  const { source, git, gitSourceId, sighting, settings, ...build } = foundRow(
+    await db.query<Pick<Build, 'status' | 'endedAt'> & BuildInput & BuildOrigin>(
+      `select status, ended_at as "endedAt", source, git, git_source_id as "gitSourceId", sighting, name, recipe, args, secrets,
             registries, settings, meant_for as "meantFor", uses_cache as "usesCache"
      from builds where id = $1 and user_id = $2 for no key update`,
-    [id, userId],
+      [id, userId],
+    ),
+    'Build',
   );
-  if (!rows[0]) throw notFound('Build');
-  const { source, git, gitSourceId, sighting, settings, ...build } = rows[0];
   return { ...build, origin: { source, git, gitSourceId, sighting, settings } as BuildOrigin };
 }
 
 export async function readFolder(db: Db, id: BuildId): Promise<FolderEntry[]> {
-  const { rows } = await db.query<{ entries: FolderEntry[] }>('select entries from build_folders where build_id = $1', [
-    id,
-  ]);
-  if (!rows[0]) throw notFound('Build');
-  return rows[0].entries;
+  const text = 'select entries from build_folders where build_id = $1';
+  return foundRow(await db.query<{ entries: FolderEntry[] }>(text, [id]), 'Build').entries;
 }
 
 /** Notes the endpoint that a release with this build's image belongs to. */

@@ -29,7 +29,7 @@ function findDockerfile({ paths }: FolderListing, { dockerfile }: RecipeWishes):
   throw refuse(`build.dockerfile is '${dockerfile}', but the folder has no such file`);
 }
 
-/** Fields without effect beside a Dockerfile: they are refused there, so that nobody relies on them. */
+/** Fields without effect beside a Dockerfile. They are refused there, rather than ignored. */
 const GENERATED = ['handler', 'command', 'base', 'python', 'node', 'systemPackages'] as const;
 
 async function fromDockerfile(folder: FolderListing, dockerfile: string, wishes: RecipeWishes): Promise<Recipe> {

@@ -25,8 +25,8 @@ const FILES = {
 } as const;
 
 /**
- * Returns the files that a recipe's image needs beside the folder's own: whoever materializes a folder puts them into it. They
- * are readable by all. An own Dockerfile gets none.
+ * Returns the files that a recipe's image needs beside the folder's own: they are added when a folder is materialized, readable by all. A
+ * folder with its own Dockerfile gets none.
  */
 export function kitFiles({ language }: Pick<Recipe, 'language'>): KitFile[] {
   if (language === 'dockerfile') return [];

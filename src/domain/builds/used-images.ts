@@ -25,8 +25,8 @@ const WANTED = `
     where r.version > e.version - ${RELEASES_WITHIN_REACH} and starts_with(r.spec ->> 'image', '${BUILD_HOST}/')`;
 
 /**
- * Gives up the images that nothing wants and that are not among the newest `kept` of their user and name. From then on nobody can
- * take them; `listKeptImages` no longer has them, and their builder removes them. Returns the builds.
+ * Gives up the images that nothing wants and that are not among the newest `kept` of their user and name. From then on they cannot be used;
+ * `listKeptImages` no longer has them, and their builder removes them. Returns the builds.
  */
 export async function giveUpImages(pool: Pool, kept: number): Promise<BuildId[]> {
   return transaction(pool, async (db) => {

@@ -1,6 +1,6 @@
 import { notFound } from '../../core/errors.ts';
 import type { ClusterId, UserId } from '../../core/ids.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, foundRow, type RowLock } from '../../db/pool.ts';
 import type { Pod, PodStatus } from '../pods/pod.ts';
 import { directSsh } from '../pods/pod-ssh.ts';
 import { listClusterPodRows, listPodRows } from '../pods/pod-store.ts';
@@ -34,19 +34,15 @@ export async function getCluster(db: Db, userId: UserId, id: ClusterId): Promise
 }
 
 /** Throws `notFound` as `getCluster` does. `for update` locks it against changes until the commit. */
-export async function getClusterRow(
-  db: Db,
-  userId: UserId,
-  id: ClusterId,
-  lock: '' | 'for update' = '',
-): Promise<Cluster> {
-  const { rows } = await db.query<Cluster>({
-    name: lock === '' ? 'cluster-get' : 'cluster-lock',
-    text: `select ${COLUMNS} from clusters where id = $1 and user_id = $2 and wanted <> 'DELETE' ${lock}`,
-    values: [id, userId],
-  });
-  if (!rows[0]) throw notFound('Cluster');
-  return rows[0];
+export async function getClusterRow(db: Db, userId: UserId, id: ClusterId, lock: RowLock = ''): Promise<Cluster> {
+  return foundRow(
+    await db.query<Cluster>({
+      name: lock === '' ? 'cluster-get' : 'cluster-lock',
+      text: `select ${COLUMNS} from clusters where id = $1 and user_id = $2 and wanted <> 'DELETE' ${lock}`,
+      values: [id, userId],
+    }),
+    'Cluster',
+  );
 }
 
 /** The columns that a create writes. */

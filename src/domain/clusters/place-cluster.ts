@@ -27,8 +27,8 @@ type Waiting = Pick<Cluster, 'userId' | 'name' | 'podCount' | 'cloud' | 'dataCen
 };
 
 /**
- * Claims the GPUs of all pods of a waiting cluster, in one transaction under the lock of all who allocate GPUs, or none and
- * stores why. Publish the evicted workers and the pods after it.
+ * Claims the GPUs of all pods of a waiting cluster, in one transaction under the lock for GPU allocation, or none and stores why. Publish
+ * the evicted workers and the pods after it.
  */
 export function placeCluster(pool: Pool, id: ClusterId, stock: Stock): Promise<Placing> {
   return transaction(pool, async (db) => {

@@ -25,9 +25,9 @@ export interface References {
 }
 
 /**
- * Checks the references of a create (`before` is null) or of a change. Throws `forbidden` as `checkAddedReferences` does,
- * and `badRequest` with the first record the user does not have. Locks the others against deletion until the transaction
- * ends: a delete locks the record too, and then sees who uses it.
+ * Checks the references of a create (`before` is null) or of a change. Throws `forbidden` as `checkAddedReferences` does, and `badRequest`
+ * with the first record the user does not have. Locks the others against deletion until the transaction ends: a delete locks the record
+ * too, and then sees its users.
  */
 export async function checkReferences(
   db: Db,

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import type { EndpointId } from '../../core/ids.ts';
+import { createPool } from '../../db/pool.ts';
+import { QUEUE_SETTINGS } from '../jobs/job-queue.ts';
 import { listActiveEndpoints, listEndpointDemand } from './endpoint-demand.ts';
 
 let database: TestDatabase;
@@ -86,4 +88,20 @@ test('active endpoints come in pages, each with the start of the next', async ()
   expect(await list('', 5)).toEqual({ ids: ['b', 'd'], lastId: 'e' });
   expect(await list('', 9)).toEqual({ ids: ['b', 'd'], lastId: null });
   expect(await list('', 9, 1)).toEqual({ ids: ['b'], lastId: 'b' });
+});
+
+test('with the settings of the queue, the demand of one endpoint is planned once', async () => {
+  await addEndpoints('e');
+  const pool = createPool({
+    databaseUrl: database.url,
+    applicationName: 'test',
+    maxConnections: 1,
+    settings: QUEUE_SETTINGS,
+  });
+  for (let i = 0; i < 8; i++) await listEndpointDemand(pool, ['e' as EndpointId]);
+  const { rows } = await pool.query(
+    `select custom_plans::int as custom, generic_plans::int as generic from pg_prepared_statements where name = 'endpoint-demand'`,
+  );
+  await pool.end();
+  expect(rows).toEqual([{ custom: 0, generic: 8 }]);
 });

@@ -1,6 +1,6 @@
 /**
- * The state of an endpoint for people: what somebody who is called at night wants to know first. Derived here and nowhere
- * else, from one read of `endpoint-facts.ts`; docs/states.md draws it. Pure: time is an argument.
+ * The state of an endpoint for people: what an operator on call needs first. Derived only here, from one read of `endpoint-facts.ts`;
+ * docs/states.md draws it. Pure: time is an argument.
  */
 import { type BudgetStop, because } from '../../scaling/because.ts';
 import { quoteOutput, withoutOutput } from '../logs/quote-output.ts';

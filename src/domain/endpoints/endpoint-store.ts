@@ -14,14 +14,14 @@ import {
   selectList,
   updatedRow,
 } from '../../db/columns.ts';
-import { type Db, isValueFault } from '../../db/pool.ts';
+import { type Db, foundRow, isValueFault, type RowLock } from '../../db/pool.ts';
 import type { WritingStatement } from '../audit/insert-entry.ts';
 import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import type { Endpoint } from './endpoint.ts';
 import { gpuRuleOf } from './gpu-rule.ts';
 
 /** A single CPU flavor was written by a version that knew no list. */
-const COLUMNS = {
+export const ENDPOINT_COLUMNS = {
   id: fixedColumn('id'),
   userId: fixedColumn('user_id'),
   name: column('name'),
@@ -58,7 +58,7 @@ const COLUMNS = {
   version: column('version'),
   createdAt: { read: 'created_at' },
 } satisfies ColumnMap<Endpoint>;
-const SELECTED = selectList(COLUMNS);
+const SELECTED = selectList(ENDPOINT_COLUMNS);
 
 /** Rows per page: about five milliseconds of reading and rendering. */
 const PAGE_SIZE = 250;
@@ -100,24 +100,20 @@ export async function listEndpointIds(db: Db, userId: UserId): Promise<EndpointI
 }
 
 /** Throws `notFound` if the user has no such endpoint. `for update` locks it against changes until the commit. */
-export async function getEndpointRow(
-  db: Db,
-  userId: UserId,
-  id: EndpointId,
-  lock: '' | 'for update' = '',
-): Promise<Endpoint> {
-  const result = await db.query<Endpoint>({
-    name: lock === '' ? 'endpoint-get' : 'endpoint-lock',
-    text: `select ${SELECTED} from endpoints where id = $1 and user_id = $2 ${lock}`,
-    values: [id, userId],
-  });
-  if (!result.rows[0]) throw notFound('Endpoint');
-  return result.rows[0];
+export async function getEndpointRow(db: Db, userId: UserId, id: EndpointId, lock: RowLock = ''): Promise<Endpoint> {
+  return foundRow(
+    await db.query<Endpoint>({
+      name: lock === '' ? 'endpoint-get' : 'endpoint-lock',
+      text: `select ${SELECTED} from endpoints where id = $1 and user_id = $2 ${lock}`,
+      values: [id, userId],
+    }),
+    'Endpoint',
+  );
 }
 
 /** Returns the endpoint with `createdAt`, which the database sets. */
 export async function insertEndpointRow(db: Db, endpoint: Omit<Endpoint, 'createdAt'>): Promise<Endpoint> {
-  const row = insertedRow(COLUMNS, endpoint);
+  const row = insertedRow(ENDPOINT_COLUMNS, endpoint);
   const result = await db.query<Endpoint>(
     `insert into endpoints ${insertValues(row)} returning ${SELECTED}`,
     Object.values(row),
@@ -206,7 +202,7 @@ let updateText: string | undefined;
  * the service of an earlier release.
  */
 export function updateEndpointStatement(endpoint: Endpoint, rowVersion: string | null): WritingStatement {
-  const row = updatedRow(COLUMNS, endpoint);
+  const row = updatedRow(ENDPOINT_COLUMNS, endpoint);
   updateText ??= `update endpoints set ${assignments(row, 5)}, serving_version = case when version = $4 then serving_version end
     where id = $1 and user_id = $2 and ($3::text is null or xmin = $3::text::xid)`;
   return {

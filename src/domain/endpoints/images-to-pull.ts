@@ -38,8 +38,8 @@ export async function listEndpointsToPull(db: Db, limit: number | null = null): 
 }
 
 /**
- * True while a worker waits for the pull of its image, or starts where a node may be pulling it. One that has failed, or that has waited for longer than
- * an hour, holds nobody up: it may never start.
+ * True while a worker waits for the pull of its image, or starts where a node may be pulling it. One that has failed, or that has waited
+ * for longer than an hour, is not waited for: it may never start.
  */
 export async function doWorkersPull(db: Db): Promise<boolean> {
   const result = await db.query<{ found: boolean }>({

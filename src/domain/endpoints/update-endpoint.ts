@@ -47,8 +47,9 @@ export interface EndpointChange extends Partial<Omit<Endpoint, Fixed | Merged | 
 export type EndpointUpdate = EndpointChange | ((before: Endpoint) => EndpointChange);
 
 /**
- * Applies a partial update. A change of the release spec creates version n + 1 in the same transaction; unchanged values
- * create none, but an image that is named again is resolved anew, by control. Throws `notFound`, `badRequest` if a rule is broken, and `forbidden` for a reference the key may not add.
+ * Applies a partial update. A change of the release spec creates version n + 1 in the same transaction; unchanged values create none, but
+ * an image that is named again is resolved again, by control. Throws `notFound`, `badRequest` if a rule is broken, and `forbidden` for a
+ * reference the key may not add.
  */
 export const updateEndpoint: Operation<Tx, { id: EndpointId; update: EndpointUpdate }, Endpoint> = {
   name: 'endpoint.update',
@@ -89,14 +90,14 @@ function changeAtOnce(actor: Actor, before: Endpoint, update: EndpointUpdate): E
   return after;
 }
 
-/** True if a release names records that have to be there when it is stored, or an image that is to be resolved anew. */
+/** True if a release names records that have to be there when it is stored, or an image to resolve again. */
 function readsOthers(before: Endpoint, { image, registryId, networkVolumeIds = [] }: EndpointChange): boolean {
   return (
     image === before.image || isBuildImage(image ?? before.image) || Boolean(registryId) || networkVolumeIds.length > 0
   );
 }
 
-/** As `changeAtOnce`, for an endpoint that may have changed since: undefined if only the row itself can tell, as for a broken rule. */
+/** As `changeAtOnce`, for an endpoint that may have changed since: undefined if that depends on the current row, as for a broken rule. */
 function foresee(actor: Actor, known: Endpoint, update: EndpointUpdate): Endpoint | null | undefined {
   try {
     const after = changeAtOnce(actor, known, update);

@@ -14,8 +14,9 @@ interface EndpointWrite {
 }
 
 /**
- * Returns the changed endpoint, and the statement that stores it if its row still has `rowVersion` (null: any). If its release spec changed, that is version
- * n + 1 with a release. A release with the image of the one before runs exactly that, whatever the name stands for by now.
+ * Returns the changed endpoint, and the statement that stores it if its row still has `rowVersion` (null: any). If its release spec
+ * changed, that is version n + 1 with a release. A release with an unchanged image runs exactly that image, even if the name stands for
+ * another one by now.
  */
 export function endpointWrite(
   actor: Actor,

@@ -3,11 +3,11 @@ import type { Db } from '../../db/pool.ts';
 import type { GitCommit } from '../builds/build.ts';
 import type { CommitState, StatusApi } from './commit-status.ts';
 
-/** The state of a build that the host has to be told. `b`: its row. */
+/** The state of a build as its git host shows it. `b`: its row. */
 const STATE = `case when b.ended_at is null then 'PENDING' when b.status = 'COMPLETED' then 'SUCCESS'
                     when b.status = 'CANCELLED' then 'CANCELLED' else 'FAILURE' end`;
 
-/** Has the host of a build's source told how the build goes, if it is to be, and nothing more of earlier builds of the commit. */
+/** Queues the status of a build for its source's host, if statuses are enabled, and drops queued ones of earlier builds of the commit. */
 export async function queueCommitStatus(db: Db, id: BuildId, sourceId: GitSourceId): Promise<void> {
   const { rowCount } = await db.query(
     `insert into commit_statuses (build_id) select $1 from git_sources where id = $2 and statuses <> 'NONE'`,

@@ -8,7 +8,7 @@ export const STATUS_APIS = ['NONE', 'GITHUB', 'GITLAB', 'GITEA'] as const;
 /** Whose API the repository's host has; NONE: no status is posted. */
 export type StatusApi = (typeof STATUS_APIS)[number];
 
-/** How a build is going, for people who look at its commit. */
+/** The state of a build as shown beside its commit. */
 export type CommitState = 'PENDING' | 'SUCCESS' | 'FAILURE' | 'CANCELLED';
 
 const KNOWN_HOSTS: Readonly<Record<string, StatusApi>> = {
@@ -18,7 +18,7 @@ const KNOWN_HOSTS: Readonly<Record<string, StatusApi>> = {
   'gitea.com': 'GITEA',
 };
 
-/** Nothing of the build's output: whoever may see the repository reads it, and the page is for those who may see the build. */
+/** Without the build's output: everyone with access to the repository reads this, while the output needs access to the build. */
 const DESCRIPTIONS: Readonly<Record<CommitState, string>> = {
   PENDING: 'The image is being built',
   SUCCESS: 'The image is built',
@@ -49,7 +49,7 @@ export interface CommitStatus {
   page: string | null;
 }
 
-/** Returns the request that tells a host how a commit's build is going. `git.url`: one that `hasStatusPath`. */
+/** Returns the request that reports the state of a commit's build to its host. `git.url`: one that `hasStatusPath`. */
 export function statusRequest(
   api: Exclude<StatusApi, 'NONE'>,
   { url, commit, ref }: Pick<GitCommit, 'url' | 'commit' | 'ref'>,

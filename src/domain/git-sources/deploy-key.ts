@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 
 const TYPE = 'ssh-ed25519';
-/** The block size of an unencrypted key, which is padded to it all the same. */
+/** The block size that an unencrypted key is padded to. */
 const BLOCK_BYTES = 8;
 
 /**

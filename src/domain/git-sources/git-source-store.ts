@@ -122,7 +122,7 @@ export interface DueSource extends GitTarget {
   knownHosts: string;
   pollSeconds: number | null;
   asks: number;
-  /** Somebody asked for a look and waits for it: it is made even after an error. */
+  /** A user asked for a check of the repository and waits for it: it is made even after an error. */
   isAsked: boolean;
   failures: number;
   lastCommit: string | null;

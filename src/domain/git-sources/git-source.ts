@@ -49,7 +49,7 @@ export interface GitSource extends GitTarget {
   auth: GitAuth;
   /** Null: only when a webhook or a client asks. */
   pollSeconds: number | null;
-  /** Whose API is told how builds of its commits go. */
+  /** The API that receives the state of its builds. */
   statuses: StatusApi;
   /** Why the last status was not posted. */
   statusError: string | null;

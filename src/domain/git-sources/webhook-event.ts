@@ -1,6 +1,6 @@
 /**
- * Reads webhooks of git hosts and checks that they are genuine: GitHub, Gitea (and Forgejo, which sends the same) and GitLab. The
- * body is trusted for nothing but that something happened: the commit is read from the repository.
+ * Reads webhooks of git hosts and checks that they are genuine: GitHub, Gitea (and Forgejo, which sends the same) and GitLab. The body only
+ * proves that something happened: the commit is read from the repository.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type GitTarget, matchesTag } from './git-source.ts';

@@ -66,7 +66,7 @@ export async function checkRegistryAddress(image: string): Promise<void> {
   }
 }
 
-/** A node that has such an image would start it for anybody. */
+/** A node that has such an image would start it for every user. */
 function isOfBuilds(registry: string, repository: string): boolean {
   const { builds } = policy;
   const name = registry.toLowerCase();

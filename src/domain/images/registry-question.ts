@@ -1,11 +1,11 @@
-/** How a registry asks who reads, and who gives the token that it wants: the token flow of the OCI distribution specification. */
+/** How a registry asks for authentication, and who issues the token it requires: the token flow of the OCI distribution specification. */
 
 /** `realm="…",service="…"`, as RFC 9110 has them. */
 const PARAMETER = /\b([a-z]+)="([^"]*)"/gi;
 
 /**
- * Returns where a `WWW-Authenticate` sends who wants a token, or what is wrong with that place, in words that follow the registry's name; null:
- * the registry wants no token. `hasTls`: of the registry; `scope`: instead of the one that it names.
+ * Returns the token server that a `WWW-Authenticate` names, or what is wrong with it, in words that follow the registry's name; null: the
+ * registry requires no token. `hasTls`: of the registry; `scope`: instead of the one that it names.
  */
 export function tokenServerOf(
   question: string,

@@ -41,7 +41,7 @@ export interface WaitedFor {
   phaseReason: string | null;
   /** Why it was lost; null if it was not. */
   failure: string | null;
-  /** It may still run a job that it was told to stop, and gets no other. */
+  /** It may still run a job that it was ordered to stop, and gets no other. */
   isStoppingJob: boolean;
   /** The last thaw before the job was taken, or the one in progress. */
   thaw: { wantedAt: Date; at: Date | null } | null;

@@ -248,10 +248,9 @@ export class JobQueue {
       jobs.length === 1
         ? { name: 'job-submit-one', text: SUBMIT_ONE, values: [...valuesOf(jobs[0]!), lane] }
         : { name: 'job-submit', text: SUBMIT, values: [...arraysOf(jobs), lane, endpointsOf(jobs)] };
-    const result = await db.query<{ id: JobId }>(statement);
-    if (result.rows.length === jobs.length) return jobs.map(() => true);
-    const inserted = new Set(result.rows.map((row) => row.id));
-    return jobs.map((job) => inserted.has(job.id));
+    const { rows } = await db.query<{ endpointId: EndpointId }>(statement);
+    const found = new Set(rows.map((row) => row.endpointId));
+    return jobs.map((job) => found.has(job.endpointId));
   }
 
   async #takeBatch(calls: readonly TakeCall[], lane: string): Promise<TakenJob[][]> {
@@ -274,7 +273,8 @@ export class JobQueue {
       ],
     });
     const taken = new Map<WorkerId, TakenJob[]>();
-    for (const { workerId, n, ...job } of result.rows.sort((a, b) => a.n - b.n)) {
+    for (const { workerId, id, input, extras } of result.rows.sort((a, b) => a.n - b.n)) {
+      const job = { id, input, extras };
       const jobs = taken.get(workerId);
       if (jobs) jobs.push(job);
       else taken.set(workerId, [job]);

@@ -35,8 +35,8 @@ const QUEUED = {
   queued_bytes: 'sum(bytes)',
 };
 
-/** Milliseconds between two times. */
-const MS = (from: string, to: string) => `(extract(epoch from ${to} - ${from}) * 1000)::float8`;
+/** Milliseconds between two times. `extract` would calculate with decimal digits. */
+const MS = (from: string, to: string) => `date_part('epoch', ${to} - ${from}) * 1000`;
 
 /**
  * Leases the oldest queued jobs, normal ones before low-priority ones, to the requested slots. $1: endpoints, each once; $2: how
@@ -93,7 +93,7 @@ export function endJobs(ended: string, { mayHaveMore = true, isOneRow = false } 
                                ${RESULT})
     select id, now() + (case when is_sync then $2::float8 else $1::float8 end) * interval '1 millisecond', endpoint_id,
            end_status, low_priority, is_sync, ${INPUT}, webhook, execution_timeout_ms,
-           round(extract(epoch from expires_at - created_at) * 1000), worker_id, attempt, created_at, started_at, now(),
+           round(${MS('created_at', 'expires_at')}), worker_id, attempt, created_at, started_at, now(),
            ${ENDED_RESULT}
     from ended
   ), ${more}counted as (${addToCounters({
@@ -123,7 +123,7 @@ export const endedView = (output: string) => `
   from ended`;
 const ENDED_VIEW = endedView('end_output');
 
-/** Orders the worker to stop a leased job that somebody else ended. */
+/** Orders the worker to stop a leased job that was ended by another party, such as a client. */
 const STOP_ORDERS = `, ordered as (
     insert into job_stops (worker_id, job_id) select worker_id, id from ended where status = 'IN_PROGRESS'
     on conflict (worker_id, job_id) do update set created_at = now(), told_at = null, obeyed_at = null

@@ -1,6 +1,6 @@
 /** SQL of the jobs that a worker (`workers w`) holds. */
 
-/** For a `from` clause: the jobs that it was told to stop and may still run. They have ended for everybody else. */
+/** For a `from` clause: jobs that the worker was ordered to stop and may still run. Their state is final already. */
 export const STOPS_OF_WORKER = '(select * from job_stops s where s.worker_id = w.id and s.obeyed_at is null) s';
 
 export const STOPPING_OF_WORKER = `(select count(*) from ${STOPS_OF_WORKER})`;

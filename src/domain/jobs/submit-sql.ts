@@ -21,8 +21,8 @@ const submit = (from: string, isOneRow = false) => {
            now() + c.ttl_ms * interval '1 millisecond', coalesce(c.has_own_ttl, false), c.worker_id,
            case when c.worker_id is null then 0 else 1 end, case when c.worker_id is null then null else now() end, c.waiter
     from ${from}
-    returning id, endpoint_id, status, low_priority, ${inputBytes()} as bytes
-  ), counted as (${addToCounters({
+    returning endpoint_id, status, low_priority, ${inputBytes()} as bytes
+  )${addToCounters({
     from: 'new',
     lane: '$13',
     isOneRow,
@@ -32,14 +32,13 @@ const submit = (from: string, isOneRow = false) => {
       queued_bytes: sum('bytes', "status = 'IN_QUEUE'"),
       in_progress: count("status = 'IN_PROGRESS'"),
     },
-  })}
-  )
-  select id from new`;
+  })} returning endpoint_id as "endpointId"`;
 };
 
 /**
  * Inserts jobs. An array may be null when none of them has its value. A job with a worker is committed as IN_PROGRESS: leased without
- * ever being in the queue. A job of a deleted endpoint is neither inserted nor returned: $14 are the endpoints of all jobs, each once.
+ * ever being in the queue. Returns the endpoints whose jobs were inserted: those of a deleted one are not. $14 are the endpoints of all jobs,
+ * each once.
  */
 export const SUBMIT = submit(
   `${rowsOfArrays(SUBMITTED, 1)} c

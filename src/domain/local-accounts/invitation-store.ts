@@ -1,7 +1,7 @@
 import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** A link with which somebody sets their password, once. */
+/** A link with which an invited user sets their password, once. */
 export interface Invitation {
   userId: UserId;
   createdAt: Date;

@@ -15,12 +15,12 @@ const INVITATION_PREFIX = 'pyi';
 export const DEFAULT_INVITATION_HOURS = 7 * 24;
 export const MAX_INVITATION_HOURS = 30 * 24;
 const HOUR_MS = 3_600_000;
-/** Who signs in with a password may do all of this. */
+/** The scopes of a session that began with a password. */
 const GRANTED = ['all', 'exec', 'files:write'].map(parseScope);
 
 /**
- * Makes a user's invitation, instead of the one before, and returns its secret, which is stored nowhere. Throws `notFound`; `conflict` for a
- * team, and for a user who is suspended or being deleted; `forbidden` for a key that may do less than whoever is invited will.
+ * Makes a user's invitation, instead of the one before, and returns its secret, which is stored nowhere. Throws `notFound`; `conflict` for
+ * a team, and for a user who is suspended or being deleted; `forbidden` for a key with fewer rights than the invited user gets.
  */
 export const createInvitation: Operation<
   Tx<Admin>,
@@ -67,7 +67,7 @@ export const revokeInvitation: Operation<Tx<Admin>, { id: UserId }, void> = {
 };
 
 /**
- * Sets the password of whoever was invited, and ends their sessions. Throws `notFound` for a link that was used, replaced or revoked or has
+ * Sets the invited user's password, and ends their sessions. Throws `notFound` for a link that was used, replaced or revoked or has
  * expired, and `forbidden` for a user who is suspended or being deleted; that leaves the link as it is.
  */
 export const acceptInvitation: Operation<Tx<Admin>, { id: UserId; secret: string; passwordHash: string }, void> = {

@@ -20,7 +20,7 @@ export interface NewPasskey {
   transports: readonly string[];
 }
 
-/** A passkey that somebody signs in with. */
+/** A stored passkey of a user. */
 export interface StoredPasskey extends NewPasskey {
   id: PasskeyId;
   userId: UserId;

@@ -24,8 +24,8 @@ export async function hashPassword(password: string, cost = HASH_COST): Promise<
 }
 
 /**
- * True if `stored` is of the password. Takes as long without a stored one, so that timing does not tell who has a password. Passwords may
- * be typed on keyboards that compose letters in another way: both are compared in Unicode's form NFKC.
+ * True if `stored` is of the password. Takes as long without a stored one, so that timing does not reveal which users have a password.
+ * Passwords may be typed on keyboards that compose letters in another way: both are compared in Unicode's form NFKC.
  */
 export async function verifyPassword(password: string, stored: string | null, cost = HASH_COST): Promise<boolean> {
   if (stored === null) {

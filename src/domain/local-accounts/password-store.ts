@@ -1,7 +1,7 @@
 import type { SessionId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** Who may sign in with a password, and what is stored of it. */
+/** A user's local account, with what is stored of their password. */
 export interface LocalAccount {
   userId: UserId;
   hash: string;
@@ -61,7 +61,7 @@ export async function findLocalWays(db: Db): Promise<{ hasPasswords: boolean; ha
   return result.rows[0]!;
 }
 
-/** True if somebody signed in for this session within the last ten minutes, without a key. */
+/** True if the session's user proved their identity within the last ten minutes, other than with a key. */
 export async function isFreshSignIn(db: Db, id: SessionId): Promise<boolean> {
   const text = `select from sessions where id = $1 and made_by <> 'KEY' and created_at > now() - interval '10 minutes'`;
   return (await db.query(text, [id])).rowCount === 1;

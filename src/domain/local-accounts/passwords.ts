@@ -6,7 +6,7 @@ import type { Operation, Tx } from '../change.ts';
 import { lockAdmins } from '../users/admins.ts';
 import { deleteLocalSessions, deleteOtherSessions, deletePassword, updatePassword } from './password-store.ts';
 
-/** Replaces a person's password, and ends their sessions in other browsers. Throws `conflict` for somebody without one. */
+/** Replaces a person's password, and ends their sessions in other browsers. Throws `conflict` for a user without one. */
 export const changePassword: Operation<Tx, { id: UserId; sessionId: SessionId; passwordHash: string }, void> = {
   name: 'password.change',
   permission: PERMISSIONS.writeAccount,
@@ -18,8 +18,8 @@ export const changePassword: Operation<Tx, { id: UserId; sessionId: SessionId; p
 };
 
 /**
- * Takes a user's password and passkeys away, and ends the sessions that began with them; providers and keys go on. Throws `notFound` if
- * there is no password.
+ * Takes a user's password and passkeys away, and ends the sessions that began with them; providers and keys stay valid. Throws `notFound`
+ * if there is no password.
  */
 export const removePassword: Operation<Tx<Admin>, { id: UserId }, void> = {
   name: 'password.remove',

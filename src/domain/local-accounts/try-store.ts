@@ -4,7 +4,7 @@ import type { Db } from '../../db/pool.ts';
 const WINDOW = `interval '15 minutes'`;
 const MOST = 1_000_000;
 
-/** How often something was tried, this time included, and in how many seconds its count begins anew. */
+/** The number of tries, including this one, and the seconds until the count is reset. */
 export interface Tries {
   tries: number;
   restartsInSeconds: number;

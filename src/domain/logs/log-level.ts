@@ -27,7 +27,7 @@ const LEADING_NAME = new RegExp(`^(${NAME})(?:\\[[^\\]]*\\])?:`, 'i');
 const EXCEPTION = /^(?:Uncaught )?(?:[A-Za-z_][\w$]*\.)*[A-Z][\w$]*(?:Error|Exception)(?::|$)/;
 const PYTHON_WARNING = /(?:^|: )[A-Z]\w*Warning: /;
 const TRACEBACK = /^(?:Traceback \(most recent call last\):|thread '.*' panicked at|Exception in thread |Unhandled )/;
-/** Goes on with what the line before said: a stack, or a message of several lines. */
+/** Continues the message of the line before: a stack, or a message of several lines. */
 const CONTINUATION = /^(?:\s+\S|Caused by: |During handling of the above exception|The above exception was)/;
 
 /** Returns a line's level, or null. `before`: the level of the line before it, which indented lines continue. */

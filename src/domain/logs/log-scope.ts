@@ -57,7 +57,7 @@ export async function findLogWindow(
   return window;
 }
 
-/** Returns how late lines of before a time were stored at most, ms. */
+/** Returns the largest delay with which lines before a time were stored, ms. */
 function latestOf(segments: readonly LogSegment[], untilMs: number): number {
   const candidates = segments.filter(({ begunAt, lateMs }) => begunAt.getTime() < untilMs + lateMs + SKEW_MS);
   return Math.max(0, ...candidates.map(({ lateMs }) => lateMs));

@@ -1,8 +1,8 @@
 import { messageLines, readLogRecord, tracebackLines } from '../../core/text/log-record.ts';
 
 /**
- * The last lines of a program's output, as the end of the reason why it ended: a sentence, a colon, and the lines below it.
- * They are the user's own output and may hold anything, so they are shown only to those who may read the log.
+ * The last lines of a program's output, as the end of the reason why it ended: a sentence, a colon, and the lines below it. They are the
+ * user's own output and may hold anything, so they are shown only to readers of the log.
  */
 
 const MAX_LINES = 8;
@@ -50,7 +50,7 @@ function linesOf(line: string): string[] {
   return traceback.at(-1) === message.at(-1) ? traceback : [...traceback, ...message];
 }
 
-/** Returns a reason without the output, for those who may not read the log. */
+/** Returns a reason without the output, for readers without access to the log. */
 export function withoutOutput(reason: string): string {
   const end = reason.indexOf(':\n');
   return end === -1 ? reason : reason.slice(0, end);

@@ -103,7 +103,7 @@ export async function forgetMachineModels(db: Db): Promise<void> {
   await db.query('with room as (delete from model_room) delete from machine_models');
 }
 
-/** Undefined: no machine stores models. `lock`: as long as the transaction, so that two who take room see each other. */
+/** Undefined: no machine stores models. `lock`: until the transaction ends, so that concurrent reservations see each other. */
 export async function findModelRoom(db: Db, lock = false): Promise<ModelRoom | undefined> {
   const result = await db.query<ModelRoom>(
     `select budget_bytes as "budgetBytes", used_bytes as "usedBytes", stuck_bytes as "stuckBytes"

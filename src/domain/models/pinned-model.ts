@@ -16,7 +16,7 @@ export interface PinnedFile {
 
 /** Bytes that a machine fetches once. Everything that a workload sees of a model follows from it. */
 export interface PinnedModel {
-  /** SHA-256 of the other fields, in hex: the same for everybody who uses it. */
+  /** SHA-256 of the other fields, in hex: the same for every user. */
   id: string;
   source: ModelSource;
   /** `ORG/NAME` of a hub's repository, a URL without a query, `s3://…` of an object, or `oci://registry/repository`. */

@@ -51,7 +51,7 @@ export interface NewDestination {
   email?: string | undefined;
   /** For all others. */
   url?: string | undefined;
-  /** Absent: all that its owner can be told of. */
+  /** Absent: all events that its scope can have. */
   events?: readonly NoticeEvent[] | undefined;
   waitMinutes?: number | undefined;
   isOfInstallation: boolean;
@@ -71,7 +71,7 @@ export async function listVisibleDestinations(
   return listDestinations(db, isOfInstallation ? null : actor.userId);
 }
 
-/** Throws `notFound` also for what is somebody else's. */
+/** Throws `notFound` also for another account's. */
 export async function getDestination(db: Db, actor: Actor, id: DestinationId): Promise<ListedDestination> {
   return checkOwner(db, actor, await findDestination(db, id), 'readInstallation');
 }
@@ -83,8 +83,8 @@ export async function listVisibleDeliveries(db: Db, actor: Actor, id: Destinatio
 }
 
 /**
- * Adds a destination. Returns what signs a plain webhook, which nobody reads again. Throws `forbidden` for the installation's and over the limit, and
- * `badRequest` for an address that may not be.
+ * Adds a destination. Returns the secret that signs a plain webhook; it cannot be read again. Throws `forbidden` for the installation's and
+ * over the limit, and `badRequest` for an address that may not be.
  */
 export const createDestination: Operation<
   DestinationTx,
@@ -210,7 +210,7 @@ export function openDestination(
   return sealed === null ? null : (JSON.parse(secretBox.open(sealed, id)) as DestinationSecret);
 }
 
-/** The installation's are found by admins, an account's by who acts for it; to all others there are none. */
+/** Admins find the installation's destinations, and persons acting for an account its own. For others they do not exist. */
 async function checkOwner<D extends Destination>(
   db: Db,
   actor: Actor,
@@ -271,7 +271,7 @@ async function mayReceive(
   return (await listAccountEmails(db, userId)).includes(address.toLowerCase());
 }
 
-/** Throws for an email address that the account's people no longer have, as after somebody left a team. */
+/** Throws for an email address that no person of the account has any more, such as that of a former member. */
 export async function checkRecipient(
   db: Db,
   { kind, ...destination }: Pick<Destination, 'kind' | 'userId' | 'address'>,

@@ -1,7 +1,7 @@
-/** Decides what a destination is told next. Pure: time is an argument. */
+/** Decides which notices a destination gets next. Pure: time is an argument. */
 import type { Condition, NoticeEvent, NoticeItem } from './notice.ts';
 
-/** A condition that a destination was told of, and that may hold no longer. */
+/** A condition that was reported to a destination, and may have ended. */
 export interface OpenNotice {
   event: NoticeEvent;
   subject: string;
@@ -11,19 +11,19 @@ export interface OpenNotice {
 }
 
 export interface NoticeDecision {
-  /** To be told. */
+  /** To be reported. */
   begin: Condition[];
-  /** To be told as ended, or forgotten where there is nothing to tell. */
+  /** To be reported as ended, or closed without a notice. */
   end: OpenNotice[];
   /** Not there any more, but not for long enough. */
   absent: OpenNotice[];
-  /** There again before they ended: nothing is told. */
+  /** Present again before they counted as ended: nothing is sent. */
   returned: OpenNotice[];
 }
 
-/** A condition is over when it was absent for this long: an endpoint that recovers and fails again every minute is told once. */
+/** A condition has ended once it was absent for this long, so that an endpoint that recovers and fails every minute is reported once. */
 const QUIET_MS = 5 * 60_000;
-/** Nobody is told that these are over. */
+/** Events without a notice of their end. */
 const WITHOUT_END: readonly NoticeEvent[] = ['BUDGET', 'KEY_EXPIRES', 'LEADER_CHANGED'];
 
 /** Decided and carried out twice, the second time there is nothing. `unknown`: events that may hold or not. */
@@ -47,7 +47,7 @@ export function decideNotices(
   };
 }
 
-/** True if the end is told. */
-export function tellsEnd({ event }: Pick<OpenNotice, 'event'>): boolean {
+/** True if the end of the event is reported. */
+export function reportsEnd({ event }: Pick<OpenNotice, 'event'>): boolean {
   return !WITHOUT_END.includes(event);
 }

@@ -71,7 +71,7 @@ export async function deleteDestinationRow(db: Db, id: DestinationId): Promise<v
   await db.query('delete from notice_destinations where id = $1', [id]);
 }
 
-/** Returns those that are told something, of accounts that are not suspended. */
+/** Returns the enabled destinations of accounts that are not suspended. */
 export async function listEnabledDestinations(db: Db): Promise<Destination[]> {
   const { rows } = await db.query<Destination>({
     name: 'notice-destinations',

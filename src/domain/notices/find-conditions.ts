@@ -1,4 +1,4 @@
-/** Finds the conditions in the installation's facts that a destination is to be told of. Pure: time is an argument. */
+/** Finds the conditions in the installation's facts that a destination should report. Pure: time is an argument. */
 import type { UserId } from '../../core/ids.ts';
 import { toCents } from '../billing/money.ts';
 import { endpointState } from '../endpoints/endpoint-state.ts';
@@ -9,7 +9,7 @@ import type { EndpointNoticeFacts, ExpiringKey, NoticeFacts, SpentBudget } from 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const WEEK_DAYS = 7;
-/** How long a change of the leader is there to be told. */
+/** How long a change of the leader stays reportable. */
 const LEADER_NEWS_MS = 10 * MINUTE_MS;
 /** Looks are a minute apart; a longer gap is a time without a leader. */
 const LOOK_GAP_MS = 3 * MINUTE_MS;
@@ -76,7 +76,7 @@ function ofBudget({ id, userId, owner, name, month, amount, spent, passed, isSto
   return [{ event: 'BUDGET', phase: 'BEGAN', name, owner, subject, accounts: [userId], page: '/billing', detail }];
 }
 
-/** A week and a day before. A key that lives for about as long is told of later, or not at all. */
+/** A week and a day before. A key with a shorter life is reported later, or not at all. */
 function ofKey(
   { id, kind, userId, owner, name, createdAt, expiresAt, teamOwners }: ExpiringKey,
   nowMs: number,

@@ -64,7 +64,7 @@ export interface NoticeFacts {
     before: { epoch: number; lookedAtMs: number } | null;
   };
   auditStreams: { kind: string; failures: number; lastError: string | null }[];
-  /** Null: there is none, or nobody said where to look; undefined: it is not known yet, or the place cannot be read. */
+  /** Null: there is none, or no place to look is configured; undefined: not known yet, or the place cannot be read. */
   update: Update | null | undefined;
 }
 

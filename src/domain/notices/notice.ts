@@ -2,7 +2,7 @@ import type { Id, UserId } from '../../core/ids.ts';
 
 export type DestinationId = Id<'destination'>;
 
-/** Events that people can be told of. Fixed for good: webhooks carry them. */
+/** Events that notices report. Fixed for good: webhooks carry them. */
 export const NOTICE_EVENTS = [
   'ENDPOINT_FAILING',
   'WAITING_FOR_CAPACITY',
@@ -16,7 +16,7 @@ export const NOTICE_EVENTS = [
 ] as const;
 export type NoticeEvent = (typeof NOTICE_EVENTS)[number];
 
-/** Events of the installation itself: only its destinations are told of them. */
+/** Events of the installation itself, for its own destinations only. */
 export const INSTALLATION_EVENTS: readonly NoticeEvent[] = [
   'DISK',
   'LEADER_CHANGED',
@@ -31,14 +31,14 @@ export type DestinationKind = (typeof DESTINATION_KINDS)[number];
 /** Where notices go. Its URL and its secret are write-only. */
 export interface Destination {
   id: DestinationId;
-  /** A user or a team, of whose records it is told; null: the installation, with the records of all. */
+  /** The user or team whose records are reported; null: the installation, with the records of all. */
   userId: UserId | null;
   name: string;
   kind: DestinationKind;
   /** An email address, or the host of the URL. */
   address: string;
   events: NoticeEvent[];
-  /** How long an endpoint waits for capacity, or a job in its queue, before that is told. */
+  /** How long an endpoint waits for capacity, or a job in its queue, before that is reported. */
   waitMinutes: number;
   isEnabled: boolean;
   createdAt: Date;
@@ -51,7 +51,7 @@ export interface DestinationSecret {
   signing: string | null;
 }
 
-/** Something that holds, as people are told it. */
+/** A condition as a notice shows it. */
 export interface NoticeItem {
   event: NoticeEvent | 'TEST';
   phase: 'BEGAN' | 'ENDED';
@@ -68,9 +68,9 @@ export interface NoticeItem {
 /** Something that holds now, of one record. */
 export interface Condition extends NoticeItem {
   event: NoticeEvent;
-  /** Tells it from others of the same event. */
+  /** Distinguishes it from others of the same event. */
   subject: string;
-  /** The accounts whose destinations are told; that of the record's owner first. Empty: only the installation's. */
+  /** The accounts whose destinations are notified; that of the record's owner first. Empty: only the installation's. */
   accounts: readonly UserId[];
 }
 

@@ -4,7 +4,7 @@
  */
 import type { UserId } from '../../core/ids.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
-import { type NoticeDecision, type OpenNotice, tellsEnd } from './decide-notices.ts';
+import { type NoticeDecision, type OpenNotice, reportsEnd } from './decide-notices.ts';
 import type { Destination, DestinationId, DestinationKind, NoticeItem } from './notice.ts';
 
 /** Messages to a destination in an hour. What comes after is one summary, when the hour is over. */
@@ -16,7 +16,7 @@ const FIRST_PAUSE_SECONDS = 60;
 const MAX_PAUSE_SECONDS = 3_600;
 const MAX_ERROR = 500;
 
-/** Returns what destinations were told that is not over. */
+/** Returns the conditions that were reported to each destination and have not ended. */
 export async function listOpenNotices(db: Db): Promise<Map<DestinationId, OpenNotice[]>> {
   const { rows } = await db.query<OpenNotice & { destinationId: DestinationId }>({
     name: 'notices-open',
@@ -50,7 +50,7 @@ export async function recordDecision(
         notice.event,
         notice.subject,
       ]);
-      if (deleted.rowCount === 1 && tellsEnd(notice)) ended.push({ ...notice.item, phase: 'ENDED' });
+      if (deleted.rowCount === 1 && reportsEnd(notice)) ended.push({ ...notice.item, phase: 'ENDED' });
     }
     await markAbsent(db, id, absent, true);
     await markAbsent(db, id, returned, false);
@@ -227,7 +227,7 @@ export async function countTests(db: Db, id: DestinationId): Promise<number> {
   return rows[0]!.count;
 }
 
-/** Reads who led at the last look, and when that was; null: there was none. */
+/** Returns the leader at the last look, and the time of that look; null: there was none. */
 export async function readLastLook(db: Db): Promise<{ epoch: number; lookedAtMs: number } | null> {
   const { rows } = await db.query<{ epoch: number; lookedAt: Date }>(
     'select epoch, looked_at as "lookedAt" from notice_looks where id = 1',
@@ -235,7 +235,7 @@ export async function readLastLook(db: Db): Promise<{ epoch: number; lookedAtMs:
   return rows[0] ? { epoch: rows[0].epoch, lookedAtMs: rows[0].lookedAt.getTime() } : null;
 }
 
-/** A leader that was told to stop is not a change to tell of. */
+/** An orderly stop of the leader is not reported as a change. */
 export async function forgetLook(db: Db, epoch: number): Promise<void> {
   await db.query('delete from notice_looks where epoch = $1', [epoch]);
 }

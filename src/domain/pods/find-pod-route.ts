@@ -12,8 +12,8 @@ export interface PodRoute {
 }
 
 /**
- * Finds a pod's route by its id, for anybody: the caller checks who may use it (docs/interface/queue.md, "Pod proxy").
- * Undefined if the pod is missing or terminated. The topic `pod` notifies of changes.
+ * Finds a pod's route by its id, whoever owns it: the caller checks access (docs/interface/queue.md, "Pod proxy"). Undefined if the pod is
+ * missing or terminated. The topic `pod` notifies of changes.
  */
 export async function findPodRoute(db: Db, podId: string): Promise<PodRoute | undefined> {
   const result = await db.query<Omit<PodRoute, 'httpPorts'> & { ports: string[] }>({

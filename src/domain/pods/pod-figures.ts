@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 
-/** A pod's current usage, in percent of its limits. */
+/** A pod's or worker's current usage, in percent of its limits. */
 export interface PodUsage {
   cpuUtil: number;
   memoryUtil: number;
@@ -8,9 +8,9 @@ export interface PodUsage {
   gpus: readonly { util: number; memoryUtil: number }[];
 }
 
-/** Live usage of running pods. */
+/** Live usage of running pods and workers, by their ids. */
 export interface PodFigures {
-  /** Returns usage by pod id. What is not known within `timeoutMs` is missing, and there in a later call. Never throws. */
+  /** Returns usage by id. What is not known within `timeoutMs` is missing, and there in a later call. Never throws. */
   read(podIds: readonly string[], timeoutMs: number): Promise<ReadonlyMap<string, PodUsage>>;
 }
 

@@ -180,7 +180,7 @@ export async function markPodGone(db: Db, id: PodId): Promise<void> {
   );
 }
 
-/** Who ends all pods of a user, and why. */
+/** The actor that ends all pods of a user, and the reason. */
 interface EndOfPods {
   userId: UserId;
   by: Admin;

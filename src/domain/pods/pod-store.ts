@@ -1,4 +1,3 @@
-import { notFound } from '../../core/errors.ts';
 import type { ClusterId, PodId, UserId } from '../../core/ids.ts';
 import {
   assignments,
@@ -10,7 +9,7 @@ import {
   selectList,
   updatedRow,
 } from '../../db/columns.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, foundRow, type RowLock } from '../../db/pool.ts';
 import { podUsdPerHour } from '../billing/price-list.ts';
 import type { ClusterPhase } from '../clusters/cluster.ts';
 import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
@@ -71,7 +70,8 @@ export const POD_HARDWARE_COLUMNS = {
   cudaVersion: column('cuda_version'),
 } satisfies ColumnMap<Pick<Pod, 'gpu' | 'cpu' | 'cloud' | 'mounts' | 'dataCenterId' | 'cudaVersion'>>;
 
-const SETTINGS = {
+/** The columns of what is set on a pod. */
+export const POD_SETTING_COLUMNS = {
   name: column('name'),
   ...CONTAINER_COLUMNS,
   ...POD_HARDWARE_COLUMNS,
@@ -86,7 +86,7 @@ const SETTINGS = {
 const COLUMNS = {
   id: { read: 'id' },
   userId: { read: 'user_id' },
-  ...SETTINGS,
+  ...POD_SETTING_COLUMNS,
   stopAt: { read: 'stop_at' },
   terminateAt: { read: 'terminate_at' },
   createdAt: { read: 'created_at' },
@@ -171,7 +171,7 @@ export async function insertClusterPodRows(
   pod: PodSettings & { userId: UserId },
   cluster: { id: ClusterId; podIds: readonly PodId[] },
 ): Promise<void> {
-  const { name, ...settings } = insertedRow(SETTINGS, pod);
+  const { name, ...settings } = insertedRow(POD_SETTING_COLUMNS, pod);
   const others = { user_id: pod.userId, wanted: 'STOP', cluster_id: cluster.id, ...settings };
   const names = Object.keys(others);
   await db.query(
@@ -183,14 +183,17 @@ export async function insertClusterPodRows(
 }
 
 /** Throws `notFound` if the user has no such pod, or terminated it. `for update` locks it against changes until the commit. */
-export async function getPodRow(db: Db, userId: UserId, id: PodId, lock: '' | 'for update' = ''): Promise<Pod> {
-  const result = await db.query<PodRow>({
-    name: lock === '' ? 'pod-get' : 'pod-lock',
-    text: `select ${SELECTED} from pods where id = $1 and user_id = $2 and wanted <> 'TERMINATE' ${lock}`,
-    values: [id, userId],
-  });
-  if (!result.rows[0]) throw notFound('Pod');
-  return toPod(result.rows[0]);
+export async function getPodRow(db: Db, userId: UserId, id: PodId, lock: RowLock = ''): Promise<Pod> {
+  return toPod(
+    foundRow(
+      await db.query<PodRow>({
+        name: lock === '' ? 'pod-get' : 'pod-lock',
+        text: `select ${SELECTED} from pods where id = $1 and user_id = $2 and wanted <> 'TERMINATE' ${lock}`,
+        values: [id, userId],
+      }),
+      'Pod',
+    ),
+  );
 }
 
 /** `pool`: the GPU pool it was placed on. Returns the pod with `createdAt`, which the database sets. */
@@ -200,7 +203,13 @@ export async function insertPodRow(
 ): Promise<Pod> {
   const { stopAt = null, terminateAt = null } = pod;
   const lifetime = { stop_at: stopAt, terminate_at: terminateAt };
-  const row = { id: pod.id, user_id: pod.userId, gpu_pool: pod.pool, ...lifetime, ...insertedRow(SETTINGS, pod) };
+  const row = {
+    id: pod.id,
+    user_id: pod.userId,
+    gpu_pool: pod.pool,
+    ...lifetime,
+    ...insertedRow(POD_SETTING_COLUMNS, pod),
+  };
   const result = await db.query<PodRow>(
     `insert into pods ${insertValues(row)} returning ${SELECTED}`,
     Object.values(row),
@@ -210,7 +219,7 @@ export async function insertPodRow(
 
 /** With `isNewContainer`, a new container with these settings replaces the running one. */
 export async function updatePodRow(db: Db, pod: Pod, isNewContainer: boolean): Promise<Pod> {
-  const row = updatedRow(SETTINGS, pod);
+  const row = updatedRow(POD_SETTING_COLUMNS, pod);
   const result = await db.query<PodRow>(
     `update pods set ${assignments(row, 3)}${isNewContainer ? ', revision = revision + 1, changed_at = now()' : ''}
      where id = $1 and user_id = $2 returning ${SELECTED}`,

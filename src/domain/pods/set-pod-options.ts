@@ -7,8 +7,8 @@ import { getPodRow, updatePodAccess, updatePodLifetime } from './pod-store.ts';
 import { refuseClusterPod } from './refuse-cluster-pod.ts';
 
 /**
- * Makes the HTTP ports of a pod private or public. Its container stays; the proxy closes the connections of strangers to a pod
- * that becomes private. Throws `notFound`.
+ * Makes the HTTP ports of a pod private or public. Its container stays; when a pod becomes private, the proxy closes the connections of
+ * clients without access. Throws `notFound`.
  */
 export const setPodAccess: Operation<Tx, { id: PodId; isPrivate: boolean }, Pod> = {
   name: 'pod.set-access',

@@ -27,8 +27,8 @@ export async function checkGpuLimit(db: Db, userId: UserId, more: number): Promi
 }
 
 /**
- * Throws `tooManyRequests`, or `forbidden` if it never fits, if the user may not have so many more GPUs. The caller holds the
- * lock of all who allocate GPUs. `exceptPodId`: what it holds does not count.
+ * Throws `tooManyRequests`, or `forbidden` if it never fits, if the user may not have so many more GPUs. The caller holds the lock for GPU
+ * allocation. `exceptPodId`: what it holds does not count.
  */
 export async function checkMoreGpus(
   db: Db,

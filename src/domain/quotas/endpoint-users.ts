@@ -38,7 +38,7 @@ export interface EndpointUserRow extends Pick<EndpointUser, 'userId' | 'gpusPerW
 export const ENDPOINT_USER_COLUMNS = `e.user_id as "userId", ${GPUS_PER_WORKER} as "gpusPerWorker",
   coalesce(u.suspended_workloads = 'STOP', false) as "isStopped", ${STOP_OF_ENDPOINT} as budget, ${setLimitsColumns('e.user_id')}`;
 
-/** Returns the users of these endpoints, by endpoint. Reads what those have who are limited and not in `uses`. */
+/** Returns the users of these endpoints, by endpoint. Reads the usage of limited users that are not in `uses`. */
 export async function readEndpointUsers(
   db: Db,
   rows: readonly EndpointUserRow[],

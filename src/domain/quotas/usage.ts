@@ -110,9 +110,8 @@ export async function readPodGpus(
 }
 
 /**
- * True when a pod with `more` GPUs of `total` would take what the quotas of other users hold back. Workers give back what
- * they borrow, but a pod keeps its GPUs: beyond its own quota, a user's pods leave enough for everybody else's. The caller
- * holds the lock of all who allocate GPUs.
+ * True when a pod with `more` GPUs of `total` would take what the quotas of other users hold back. Workers return borrowed GPUs, but a pod
+ * keeps its own: beyond its user's quota, a pod must leave enough for all others. The caller holds the lock for GPU allocation.
  */
 export async function takesFromQuotas(
   db: Db,

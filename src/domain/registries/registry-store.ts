@@ -1,6 +1,5 @@
-import { notFound } from '../../core/errors.ts';
 import type { RegistryId, UserId } from '../../core/ids.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, foundRow, type RowLock } from '../../db/pool.ts';
 import type { StoredCredentials } from './sealed-credentials.ts';
 
 /** Credentials of a registry, as their owner sees them: user name and password are write-only. */
@@ -19,18 +18,11 @@ export async function listRegistryRows(db: Db, userId: UserId): Promise<Registry
 }
 
 /** Throws `notFound` if the user has no such registry. */
-export async function getRegistryRow(
-  db: Db,
-  userId: UserId,
-  id: RegistryId,
-  lock: '' | 'for update' = '',
-): Promise<Registry> {
-  const result = await db.query<Registry>(`select id, name from registries where id = $1 and user_id = $2 ${lock}`, [
-    id,
-    userId,
-  ]);
-  if (!result.rows[0]) throw notFound('Registry');
-  return result.rows[0];
+export async function getRegistryRow(db: Db, userId: UserId, id: RegistryId, lock: RowLock = ''): Promise<Registry> {
+  return foundRow(
+    await db.query<Registry>(`select id, name from registries where id = $1 and user_id = $2 ${lock}`, [id, userId]),
+    'Registry',
+  );
 }
 
 export async function insertRegistryRow(
@@ -69,7 +61,7 @@ export async function findCredentials(
   db: Db,
   userId: UserId,
   id: RegistryId,
-  lock: '' | 'for update' = '',
+  lock: RowLock = '',
 ): Promise<StoredCredentials | undefined> {
   const result = await db.query<StoredCredentials>(
     `select username, password from registries where id = $1 and user_id = $2 ${lock}`,

@@ -80,7 +80,7 @@ export async function updateImageProblem(
   ]);
 }
 
-/** Asks control to resolve the image's name anew. */
+/** Asks control to resolve the image's name again. */
 export async function askForImage(db: Db, { endpointId, version }: ReleaseKey): Promise<void> {
   await db.query(
     `update releases set image_asked_at = clock_timestamp()
@@ -89,7 +89,7 @@ export async function askForImage(db: Db, { endpointId, version }: ReleaseKey): 
   );
 }
 
-/** A release whose image is to be resolved anew. */
+/** A release whose image is to be resolved again. */
 export interface AskedImage extends ReleaseKey {
   userId: UserId;
   image: string;
@@ -99,13 +99,14 @@ export interface AskedImage extends ReleaseKey {
   askedAt: Date;
 }
 
-/** Returns them, the longest waiting first. Served by releases_image_asked. */
+/** Returns them in turns of their users, of each the longest waiting first. Served by releases_image_asked. */
 export async function listAskedImages(db: Db, limit: number): Promise<AskedImage[]> {
   const result = await db.query<AskedImage>(
     `select r.endpoint_id as "endpointId", r.version, e.user_id as "userId", r.spec ->> 'image' as image,
             r.spec ->> 'registryId' as "registryId", ${IDENTITY}, r.image_asked_at as "askedAt"
      from releases r join endpoints e on e.id = r.endpoint_id
-     where r.image_asked_at is not null order by r.image_asked_at limit $1`,
+     where r.image_asked_at is not null
+     order by row_number() over (partition by e.user_id order by r.image_asked_at), r.image_asked_at limit $1`,
     [limit],
   );
   return result.rows;
@@ -132,7 +133,7 @@ export interface ReleaseImage {
   digest: string | null;
   resolvedAt: Date | null;
   problem: string | null;
-  /** Control is about to resolve the name anew. */
+  /** Control is about to resolve the name again. */
   isAsked: boolean;
 }
 
@@ -151,7 +152,7 @@ export async function listReleaseImages(db: Db, userId: UserId, endpointId: Endp
 /** Runtimes that start what a registry has by its digest there. */
 const OF_REGISTRIES = ['docker', 'kubernetes'];
 
-/** After a change of runtime: forgets what only the former one can start. It is resolved anew; what a registry has stays. */
+/** After a change of runtime: forgets identities that only the former one can start. They are resolved again; those in a registry stay. */
 export async function forgetImagesOf(db: Db, before: string, now: string): Promise<void> {
   const haveRegistries = OF_REGISTRIES.includes(before) && OF_REGISTRIES.includes(now);
   await db.query(

@@ -1,6 +1,5 @@
-import { notFound } from '../../core/errors.ts';
 import { type EndpointId, newId, type ReleaseId, type UserId } from '../../core/ids.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, foundRow } from '../../db/pool.ts';
 import type { WritingStatement } from '../audit/insert-entry.ts';
 import { buildIdOf } from '../builds/build-image.ts';
 import { noteEndpoint } from '../builds/build-store.ts';
@@ -123,7 +122,7 @@ export interface StoredRelease {
   version: number;
 }
 
-/** Selects a spec as it is written today: one of before knows no models. */
+/** Selects a spec in today's form: older ones have no models. */
 export const SPEC = (row: string) => `jsonb_build_object('models', '[]'::jsonb) || ${row}.spec as spec`;
 
 /** Throws `notFound` unless it is a release of the user's endpoint. */
@@ -133,13 +132,14 @@ export async function getRelease(
   endpointId: EndpointId,
   id: ReleaseId,
 ): Promise<StoredRelease> {
-  const result = await db.query<StoredRelease>(
-    `select ${SPEC('r')}, r.version from releases r join endpoints e on e.id = r.endpoint_id
+  return foundRow(
+    await db.query<StoredRelease>(
+      `select ${SPEC('r')}, r.version from releases r join endpoints e on e.id = r.endpoint_id
      where r.id = $1 and e.id = $2 and e.user_id = $3`,
-    [id, endpointId, userId],
+      [id, endpointId, userId],
+    ),
+    'Release',
   );
-  if (!result.rows[0]) throw notFound('Release');
-  return result.rows[0];
 }
 
 /** False also if the user has no such endpoint. */

@@ -107,9 +107,8 @@ export async function listUndecidedTrials(db: Db, ids: readonly EndpointId[]): P
 }
 
 /**
- * Stores how a trial ended. After a failure the newest earlier release serves that is not known to fail and was not replaced
- * before it was tried; if there is none, the newest goes on. False, and nothing is written, if there is a newer release or the
- * trial has ended otherwise.
+ * Stores how a trial ended. After a failure the newest earlier release serves that is not known to fail and was not replaced before it was
+ * tried; if there is none, the newest stays. False, and nothing is written, if there is a newer release or the trial has ended otherwise.
  */
 export async function endTrial(
   db: Db,

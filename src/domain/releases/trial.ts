@@ -7,7 +7,7 @@ export interface Trial {
   state: (typeof TRIAL_STATES)[number];
   /** Why it waits, failed or was skipped: one sentence. */
   reason: string | null;
-  /** The last lines that a failed worker printed, for those who may read its log. */
+  /** The last lines that a failed worker printed, for readers of its log. */
   lines: string[];
   /** The worker that is tried, that passed or that failed. */
   workerId: WorkerId | null;

@@ -11,7 +11,7 @@ const TTL_MS = 10_000;
 const MAX_ENTRIES = 10_000;
 const MAX_ID_LENGTH = 128;
 
-/** Who signs with a key, and the secret that the signature is checked with. */
+/** The signer behind a key, and the secret that the signature is checked with. */
 export interface Signer {
   actor: Actor;
   secret: string;

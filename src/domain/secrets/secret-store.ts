@@ -1,6 +1,6 @@
-import { Failure, notFound } from '../../core/errors.ts';
+import { Failure } from '../../core/errors.ts';
 import type { SecretId, UserId } from '../../core/ids.ts';
-import { type Db, isUniqueViolation } from '../../db/pool.ts';
+import { type Db, foundRow, isUniqueViolation, type RowLock } from '../../db/pool.ts';
 import type { Secret } from './secret.ts';
 
 /** The columns of a Secret. The sealed value is read separately, when a container starts. */
@@ -15,18 +15,11 @@ export async function listSecretRows(db: Db, userId: UserId): Promise<Secret[]> 
 }
 
 /** Throws `notFound` if the user has no such secret. */
-export async function getSecretRow(
-  db: Db,
-  userId: UserId,
-  id: SecretId,
-  lock: '' | 'for update' = '',
-): Promise<Secret> {
-  const result = await db.query<Secret>(`select ${COLUMNS} from secrets where id = $1 and user_id = $2 ${lock}`, [
-    id,
-    userId,
-  ]);
-  if (!result.rows[0]) throw notFound('Secret');
-  return result.rows[0];
+export async function getSecretRow(db: Db, userId: UserId, id: SecretId, lock: RowLock = ''): Promise<Secret> {
+  return foundRow(
+    await db.query<Secret>(`select ${COLUMNS} from secrets where id = $1 and user_id = $2 ${lock}`, [id, userId]),
+    'Secret',
+  );
 }
 
 /** `value` is sealed. Returns the secret with its times, which the database sets. Throws `conflict` if the user's name is taken. */

@@ -31,7 +31,7 @@ export async function findUsersByEmail(db: Db, email: string): Promise<{ id: Use
   return result.rows;
 }
 
-/** Stores who somebody is at a provider, as of now. */
+/** Stores a user's identity at a provider, as of now. */
 export async function upsertIdentity(db: Db, userId: UserId, identity: Identity): Promise<void> {
   await db.query(
     `insert into identities (id, issuer, subject, user_id, email, groups) values ($1, $2, $3, $4, $5, $6)

@@ -27,9 +27,9 @@ export interface JoinedIdentity extends Identity {
 }
 
 /**
- * Finds, joins or creates the user of somebody whom a provider has just vouched for, and gives them the role and the teams of their groups; a
- * new role ends their sessions. The last active admin stays one, which the audit log says. Throws `forbidden` for a suspended user, and `conflict` for an email that
- * another user has.
+ * Finds, joins or creates the user of an identity that a provider has just verified, and gives them the role and the teams of their groups;
+ * a new role ends their sessions. The last active admin stays one, which the audit log says. Throws `forbidden` for a suspended user, and
+ * `conflict` for an email that another user has.
  */
 export const joinIdentity: Operation<Tx<Admin> & { facts: { takesSeveralUsers: boolean } }, JoinedIdentity, UserId> = {
   name: 'identity.join',
@@ -48,11 +48,11 @@ export const joinIdentity: Operation<Tx<Admin> & { facts: { takesSeveralUsers: b
   subject: (_, userId) => userId,
 };
 
-/** Somebody whom a provider knows, and who is in none of the groups that may sign in any more. */
+/** A known identity that has left all groups that may sign in. */
 interface LeftIdentity {
   id: UserId;
   issuer: string;
-  /** Whom that makes them; null: roles are given here. */
+  /** The user's role from now on; null: roles are not given by groups. */
   role: Role | null;
 }
 
@@ -102,7 +102,10 @@ async function applyRole(
   return true;
 }
 
-/** One at a time: else two who claim one email would both get its user, and one person who comes twice would become two. */
+/**
+ * One at a time: otherwise two identities with one email would both join its user, and concurrent sign-ins of one identity would create two
+ * users.
+ */
 async function findAtFirst(db: Db, identity: JoinedIdentity): Promise<UserId | undefined> {
   await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.firstSignIn]);
   return (await findUserOfIdentity(db, identity)) ?? (await findByEmail(db, identity));

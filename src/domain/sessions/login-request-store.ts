@@ -1,7 +1,7 @@
 import type { SessionId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** A command line that asks for a key, as the person who decides sees it. */
+/** A command line's request for a key, as shown to the person who approves it. */
 export interface LoginRequest {
   id: string;
   /** The machine's name for itself. */
@@ -11,7 +11,7 @@ export interface LoginRequest {
   expiresAt: Date;
 }
 
-/** Somebody who approved a request, and for how many days. */
+/** The person who approved a request, and the lifetime of the key in days. */
 export interface Approval {
   host: string;
   sessionId: SessionId;

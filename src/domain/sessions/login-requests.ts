@@ -130,7 +130,7 @@ function fits(challenge: string, verifier: string): boolean {
 }
 
 /**
- * Asks for the key of a device login; returns how long to wait while nobody has decided. Throws `tooManyRequests` if it was asked too early,
+ * Asks for the key of a device login; returns how long to wait while it is undecided. Throws `tooManyRequests` if it was asked too early,
  * `forbidden` if a person denied it, `unauthorized` for one that is unknown, was fetched, or has expired.
  */
 export async function pollLogin(
@@ -152,7 +152,7 @@ export async function pollLogin(
   return createKey(deps, approval, origin);
 }
 
-/** Makes the key as the person who approved: it may do what their session may, from where that may, and not for longer. */
+/** Creates the key in the name of the approver, restricted to the scopes, networks and lifetime of their session. */
 async function createKey(deps: LoginDeps, { host, sessionId, days }: Approval, origin: Origin): Promise<LoggedIn> {
   const [person, grant] = await Promise.all([
     findUserOfSession(deps.pool, sessionId),

@@ -5,7 +5,7 @@ import { parseScope, type Scope } from '../access/scopes.ts';
 import type { FoundSecret } from '../access/secret-ring.ts';
 import type { EndedSession } from './record-session-ends.ts';
 
-/** How somebody signed in. */
+/** Ways to sign in. */
 export const SIGN_IN_WAYS = ['KEY', 'OIDC', 'PASSWORD', 'PASSKEY', 'PROXY'] as const;
 type SignInWay = (typeof SIGN_IN_WAYS)[number];
 

@@ -60,8 +60,9 @@ function nameTaken(name: string): Failure {
 }
 
 /**
- * Begins the deletion of a team: nobody acts for it from now on. It must own nothing, or a new owner gets everything, who for an owner of the
- * team is themselves or another team that they own. Throws `notFound`, `conflict` for what it owns and for limits of the new owner.
+ * Begins the deletion of a team: from now on no member can act for it. It must own nothing, unless a new owner takes it all: for an owner
+ * of the team, they themselves or another team that they own. Throws `notFound`, `conflict` for what it owns and for limits of the new
+ * owner.
  */
 export const removeTeam: Operation<Tx<Admin>, { id: UserId; newOwnerId: UserId | null }, Team> = {
   name: 'team.remove',

@@ -10,7 +10,7 @@ import type { User } from '../access/users.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { hasOtherOwner } from './team-owners.ts';
 
-/** A team by its name, and what somebody is in it. */
+/** A team by its name, and the member's role in it. */
 export interface GrantedTeam {
   team: string;
   role: TeamRole;

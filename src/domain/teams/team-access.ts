@@ -7,7 +7,7 @@ import { PERMISSIONS } from '../access/permissions.ts';
 import { findUserForUpdate } from '../access/users.ts';
 import { findTeam, type Team, type TeamReader } from './team-store.ts';
 
-/** Returns who reads: the person, also while they act for a team. Those who may read all users read all teams. */
+/** Returns the reader: the person, also while they act for a team. Persons who may read all users read all teams. */
 export async function readerOf(db: Db, actor: Actor): Promise<TeamReader> {
   const id = actor.personId ?? actor.userId;
   const mayReadUsers = isPermitted(actor, PERMISSIONS.readUserLimits());
@@ -22,8 +22,8 @@ export async function getVisibleTeam(db: Db, actor: Actor, id: UserId): Promise<
 }
 
 /**
- * Locks a team for somebody who manages it: an owner, or an admin whose key may change users; null: the operator's tools. Throws
- * `notFound` for strangers, `forbidden` for other members and while it is suspended, and `conflict` while it is being deleted.
+ * Locks a team for its manager: an owner, or an admin whose key may change users; null: the operator's tools. Throws `notFound` for
+ * non-members, `forbidden` for other members and while it is suspended, and `conflict` while it is being deleted.
  */
 export async function lockManagedTeam(
   db: Db,

@@ -1,6 +1,6 @@
 /**
- * Every team has an owner who can sign in: without one, only an admin could change it. Whatever takes an owner away locks the team's row
- * first and then those of the other owners, so that of two owners who leave at once the second one stays.
+ * Every team has an owner who can sign in: without one, only an admin could change it. Every removal of an owner first locks the team's row
+ * and then the rows of the other owners, so that two owners cannot both leave at once.
  */
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';

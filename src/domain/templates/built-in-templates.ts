@@ -3,7 +3,7 @@ import { type CatalogTemplate, catalogTemplates } from '../catalog/catalog.ts';
 import type { Template } from './template.ts';
 
 /** The owner of built-in templates: no user has this id. */
-const NOBODY = '' as UserId;
+const PODYARD = '' as UserId;
 /** They have no moment of creation; every server shows the same one. */
 const CREATED_AT = new Date('2026-01-01T00:00:00Z');
 
@@ -18,14 +18,14 @@ export function findBuiltInTemplate(id: string): Template | undefined {
 }
 
 export function isBuiltIn({ userId }: Pick<Template, 'userId'>): boolean {
-  return userId === NOBODY;
+  return userId === PODYARD;
 }
 
 function toTemplate({ id, readme, ...settings }: CatalogTemplate): Template {
   return {
     ...settings,
     id: id as TemplateId,
-    userId: NOBODY,
+    userId: PODYARD,
     registryId: null,
     isPublic: true,
     mark: 'OFFICIAL',

@@ -11,12 +11,12 @@ import {
   selectList,
   updatedRow,
 } from '../../db/columns.ts';
-import { type Db, isUniqueViolation } from '../../db/pool.ts';
+import { type Db, foundRow, isUniqueViolation, type RowLock } from '../../db/pool.ts';
 import { CONTAINER_COLUMNS } from '../containers/container-columns.ts';
 import { builtInTemplates, findBuiltInTemplate } from './built-in-templates.ts';
 import { TEMPLATE_SOURCES, type Template, type TemplateMark, type TemplateSource } from './template.ts';
 
-const COLUMNS = {
+export const TEMPLATE_COLUMNS = {
   id: fixedColumn('id'),
   userId: fixedColumn('user_id'),
   name: column('name'),
@@ -37,7 +37,7 @@ const COLUMNS = {
   endpointId: fixedColumn('endpoint_id'),
   createdAt: { read: 'created_at' },
 } satisfies ColumnMap<Template>;
-const SELECTED = selectList(COLUMNS);
+const SELECTED = selectList(TEMPLATE_COLUMNS);
 
 /** Returns the user's templates, oldest first. */
 export async function listTemplateRows(db: Db, userId: UserId): Promise<Template[]> {
@@ -48,19 +48,12 @@ export async function listTemplateRows(db: Db, userId: UserId): Promise<Template
   return result.rows;
 }
 
-/** Throws `notFound` if the user has no such template, even if somebody else's is public. */
-export async function getTemplateRow(
-  db: Db,
-  userId: UserId,
-  id: TemplateId,
-  lock: '' | 'for update' = '',
-): Promise<Template> {
-  const result = await db.query<Template>(`select ${SELECTED} from templates where id = $1 and user_id = $2 ${lock}`, [
-    id,
-    userId,
-  ]);
-  if (!result.rows[0]) throw notFound('Template');
-  return result.rows[0];
+/** Throws `notFound` if the user has no such template, even if another user's is public. */
+export async function getTemplateRow(db: Db, userId: UserId, id: TemplateId, lock: RowLock = ''): Promise<Template> {
+  return foundRow(
+    await db.query<Template>(`select ${SELECTED} from templates where id = $1 and user_id = $2 ${lock}`, [id, userId]),
+    'Template',
+  );
 }
 
 /** Returns the user's own template, a public or a built-in one, whose registry only its owner sees. Throws `notFound`. */
@@ -137,7 +130,7 @@ export async function findTemplateIdByName(db: Db, userId: UserId, name: string)
 
 /** Returns the template with `createdAt`, which the database sets. Throws `badRequest` if the user's name is taken. */
 export async function insertTemplateRow(db: Db, template: Omit<Template, 'createdAt'>): Promise<Template> {
-  const row = insertedRow(COLUMNS, template);
+  const row = insertedRow(TEMPLATE_COLUMNS, template);
   const result = await db
     .query<Template>(`insert into templates ${insertValues(row)} returning ${SELECTED}`, Object.values(row))
     .catch((error) => refuseTakenName(error, template.name));
@@ -146,7 +139,7 @@ export async function insertTemplateRow(db: Db, template: Omit<Template, 'create
 
 /** Throws `badRequest` if another template of the user has that name. */
 export async function updateTemplateRow(db: Db, template: Template): Promise<void> {
-  const row = updatedRow(COLUMNS, template);
+  const row = updatedRow(TEMPLATE_COLUMNS, template);
   await db
     .query(`update templates set ${assignments(row, 3)} where id = $1 and user_id = $2`, [
       template.id,

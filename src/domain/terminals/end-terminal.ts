@@ -5,7 +5,7 @@ import { PERMISSIONS } from '../access/permissions.ts';
 import type { Operation, Tx } from '../change.ts';
 import { updateSessionEndWanted } from './terminal-store.ts';
 
-/** Ends a session: one of the user's own, or for an admin anybody's. Throws `notFound`. */
+/** Ends a session of the user's own, or, for an admin, of any user. Throws `notFound`. */
 export const endTerminal: Operation<Tx, { id: TerminalId }, void> = {
   name: 'terminal.end',
   permission: PERMISSIONS.endTerminal,

@@ -5,9 +5,8 @@ import type { Actor } from '../access/actor.ts';
 import type { User } from '../access/users.ts';
 
 /**
- * Locks all active admins until the commit and returns their ids. Two admins who demote each other at once wait for each other
- * here, and the second one finds that they are not an admin any more. Throws `forbidden` unless `admin` is one; null stands for the
- * operator's tools.
+ * Locks all active admins until the commit and returns their ids. When two admins demote each other concurrently, the second waits here and
+ * then fails as no longer an admin. Throws `forbidden` unless `admin` is one; null stands for the operator's tools.
  */
 export async function lockAdmins(db: Db, admin: Actor | null): Promise<ReadonlySet<UserId>> {
   const result = await db.query<{ id: UserId }>(

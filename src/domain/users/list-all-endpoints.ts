@@ -4,7 +4,7 @@ import type { EndpointType } from '../endpoints/endpoint.ts';
 import type { EndpointState } from '../endpoints/endpoint-state.ts';
 import { listEndpointStates } from '../endpoints/list-endpoint-states.ts';
 
-/** An endpoint as those who look after the installation see it: whose it is, and whether it is well. */
+/** An endpoint as the installation's admins see it, with its owner and state. */
 export interface OwnedEndpoint {
   id: EndpointId;
   name: string;

@@ -11,7 +11,7 @@ export interface UserAccount extends UserLimits {
   apiKeys: number;
   /** When one of their keys was last used. Null: never. */
   lastUsedAt: Date | null;
-  /** Who suspended them. Null: active, or somebody with the database, or a user who is gone. */
+  /** The admin who suspended them. Null: active, or suspended by the operator's tools or by a deleted user. */
   suspendedBy: string | null;
   /** Null: not being deleted. */
   removal: Removal | null;

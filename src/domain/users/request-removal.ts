@@ -8,25 +8,25 @@ import type { Operation, Tx } from '../change.ts';
 import { keepOwnersOfTeams } from '../teams/team-owners.ts';
 import { keepLastAdmin, lockAdmins } from './admins.ts';
 import { getUser, publishUser, refuseRemoved } from './change-user.ts';
-import { type HandedOver, type HandOverPlan, handOver, planHandOver } from './hand-over.ts';
 import { type Remaining, readRemaining } from './removal-progress.ts';
+import { planTransfer, type TransferPlan, type TransferredRecords, transferRecords } from './transfer-records.ts';
 
-export interface RemovalPlan extends HandOverPlan {
+export interface RemovalPlan extends TransferPlan {
   owned: Remaining;
 }
 
-/** Returns what a deletion would delete, or hand over to `newOwnerId`, and what stands in its way. Throws `notFound`. */
+/** Returns what a deletion would delete, or transfer to `newOwnerId`, and what stands in its way. Throws `notFound`. */
 export async function planRemoval(db: Db, id: UserId, newOwnerId: UserId | null): Promise<RemovalPlan> {
   const user = await findUser(db, id);
   if (!user) throw notFound('User');
   const owned = await readRemaining(db, id);
   if (newOwnerId === null) return { owned, renamed: [], exceeded: [] };
-  return { owned, ...(await planHandOver(db, user, checkNewOwner(user, await findUser(db, newOwnerId)))) };
+  return { owned, ...(await planTransfer(db, user, checkNewOwner(user, await findUser(db, newOwnerId)))) };
 }
 
 /**
  * Begins the deletion of a user: their keys are refused from now on, and control deletes what they own, and then the user. With
- * a new owner, what they own is handed over first, in the same transaction. Throws `notFound`; `conflict` for the last active admin, for
+ * a new owner, what they own is transferred first, in the same transaction. Throws `notFound`; `conflict` for the last active admin, for
  * a user who is being deleted, and for a new owner who cannot take it.
  */
 export const requestRemoval: Operation<Tx<Admin>, { id: UserId; newOwnerId: UserId | null }, User> = {
@@ -45,7 +45,7 @@ export const requestRemoval: Operation<Tx<Admin>, { id: UserId; newOwnerId: User
   subject: ({ id }) => id,
 };
 
-/** Marks an account, whose row and the new owner's are locked, as being deleted, and hands over what it owns. Throws as `requestRemoval`. */
+/** Marks an account, whose row and the new owner's are locked, as being deleted, and transfers what it owns. Throws as `requestRemoval`. */
 export async function beginRemoval(
   { db, bus }: Pick<Tx, 'db' | 'bus'>,
   before: User,
@@ -53,14 +53,16 @@ export async function beginRemoval(
   removedBy: UserId | null,
 ): Promise<void> {
   const moved =
-    newOwnerId === null ? null : await handOver(db, before, checkNewOwner(before, await findUser(db, newOwnerId)));
+    newOwnerId === null
+      ? null
+      : await transferRecords(db, before, checkNewOwner(before, await findUser(db, newOwnerId)));
   await db.query(
     `update users set removing_at = now(), removed_by = $2, suspended_at = coalesce(suspended_at, now()),
        suspended_workloads = 'STOP' where id = $1`,
     [before.id, removedBy],
   );
   await publishUser(db, bus, before.id);
-  if (moved && newOwnerId) publishHandedOver(bus, newOwnerId, moved);
+  if (moved && newOwnerId) publishTransferred(bus, newOwnerId, moved);
 }
 
 /** So that nothing that is being created refers to the former user: an insert locks the row of its user as well. */
@@ -77,7 +79,7 @@ function checkNewOwner(user: User, newOwner: User | undefined): User {
   return newOwner;
 }
 
-function publishHandedOver(bus: Tx['bus'], newOwnerId: UserId, moved: HandedOver): void {
+function publishTransferred(bus: Tx['bus'], newOwnerId: UserId, moved: TransferredRecords): void {
   for (const id of moved.endpointIds) {
     for (const topic of ['endpoint', 'demand', 'batch'] as const) bus.publish(topic, id);
   }

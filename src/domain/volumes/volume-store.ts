@@ -1,6 +1,5 @@
-import { notFound } from '../../core/errors.ts';
 import type { UserId, VolumeId } from '../../core/ids.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, foundRow, type RowLock } from '../../db/pool.ts';
 import type { Volume } from './volume.ts';
 
 const COLUMNS = `id, user_id as "userId", name, size_gb as "sizeGb", data_center_id as "dataCenterId", type, used_bytes as "usedBytes"`;
@@ -15,18 +14,14 @@ export async function listVolumeRows(db: Db, userId: UserId): Promise<(Volume & 
 }
 
 /** Throws `notFound` if the user has no such volume. */
-export async function getVolumeRow(
-  db: Db,
-  userId: UserId,
-  id: VolumeId,
-  lock: '' | 'for no key update' | 'for update' = '',
-): Promise<Volume> {
-  const result = await db.query<Volume>(
-    `select ${COLUMNS} from network_volumes where id = $1 and user_id = $2 ${lock}`,
-    [id, userId],
+export async function getVolumeRow(db: Db, userId: UserId, id: VolumeId, lock: RowLock = ''): Promise<Volume> {
+  return foundRow(
+    await db.query<Volume>(`select ${COLUMNS} from network_volumes where id = $1 and user_id = $2 ${lock}`, [
+      id,
+      userId,
+    ]),
+    'Network volume',
   );
-  if (!result.rows[0]) throw notFound('Network volume');
-  return result.rows[0];
 }
 
 export interface OwnedVolume {

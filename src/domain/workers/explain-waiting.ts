@@ -13,8 +13,8 @@ interface Condition {
 }
 
 /**
- * Returns why no worker of an endpoint takes a request, as the end of a sentence. What its workers printed is part of it only
- * for those who may read their logs.
+ * Returns why no worker of an endpoint takes a request, as the end of a sentence. Includes the workers' output only for readers of their
+ * logs.
  */
 export async function explainWaiting(db: Db, endpointId: EndpointId, mayReadLog: boolean): Promise<string> {
   const why = await explain(db, endpointId, mayReadLog);

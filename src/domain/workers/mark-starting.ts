@@ -72,7 +72,7 @@ export async function insertStarting(
   });
 }
 
-/** Calls `write` with the workers for which there are GPUs, while nobody else is given any. */
+/** Calls `write` with the workers for which there are GPUs, under the lock for GPU allocation. */
 function claimGpus<Worker extends Claim, Result>(
   pool: Pool,
   workers: readonly Worker[],

@@ -1,9 +1,9 @@
 import type { Pool } from '../../db/pool.ts';
 
 /**
- * Moves the times of live jobs and workers by as much as the database's clock jumped, so that ages stay what they were: no
- * execution timeout, time to live, lease or idle time runs out, or begins anew, because a clock was set or a machine slept.
- * Queued jobs with the default time to live of a day stay as they are: there may be millions.
+ * Moves the times of live jobs and workers by as much as the database's clock jumped, so that ages stay what they were: no execution
+ * timeout, time to live, lease or idle time runs out, or starts over, because a clock was set or a machine slept. Queued jobs with the
+ * default time to live of a day stay as they are: there may be millions.
  */
 export async function moveTimes(pool: Pool, byMs: number): Promise<void> {
   const moved = (...columns: string[]) => columns.map((column) => `${column} = ${column} + d.by`).join(', ');

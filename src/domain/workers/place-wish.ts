@@ -2,7 +2,7 @@ import { KEY_VARIABLE } from '../access/workload-keys.ts';
 import type { GpuConfig } from '../endpoints/endpoint.ts';
 import { REFERENCE_PREFIX } from '../secrets/secret-references.ts';
 
-/** A new worker of an endpoint needs nothing but this: GPUs, and an image that anybody may pull. */
+/** A new worker of an endpoint that needs only GPUs and a public image. */
 export interface PlaceWish {
   image: string;
   gpu: GpuConfig;

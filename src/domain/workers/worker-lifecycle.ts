@@ -45,7 +45,7 @@ export interface ControlledWorker {
   unhealthyReason: string | null;
   /** Jobs that keep it busy, or requests in flight. */
   leased: number;
-  /** How many of them it was told to stop, and since when it should have. */
+  /** How many jobs it was ordered to stop and still runs, and since when. */
   stopping: number;
   stoppingSince: Date | null;
   /** Its memory when it was last frozen; null before the first time. */
@@ -105,7 +105,7 @@ export async function markBlocked(db: Db, id: WorkerId, reason: string): Promise
   ]);
 }
 
-/** Stores what a starting worker waits for; null: it goes on. */
+/** Stores what a starting worker waits for; null: nothing any more. */
 export async function markWaiting(db: Db, id: WorkerId, reason: string | null): Promise<void> {
   await db.query(`update workers set phase_reason = $2 where id = $1 and phase = 'STARTING'`, [id, reason]);
 }

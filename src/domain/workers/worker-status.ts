@@ -7,7 +7,7 @@ export interface WorkerCondition {
   isReady: boolean;
   /** It holds a job or a request. */
   isBusy: boolean;
-  /** It may still run a job that it was told to stop. */
+  /** It may still run a job that it was ordered to stop. */
   isStoppingJob: boolean;
   /** Its container failed, and it waits to be started again. */
   isLost: boolean;

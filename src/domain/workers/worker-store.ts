@@ -1,6 +1,6 @@
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, foundRow } from '../../db/pool.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import { JOBS_OF_WORKER, STOPPING_OF_WORKER } from '../jobs/jobs-of-worker.ts';
@@ -68,17 +68,17 @@ export async function getWorkerDetailRow(
   endpointId: EndpointId,
   workerId: WorkerId,
 ): Promise<WorkerDetailRow> {
-  const result = await db.query<WorkerDetailRow>(
-    `select ${WORKER_COLUMNS}, w.wanted_reason as "wantedReason", w.created_at as "createdAt", w.timeline,
+  return foundRow(
+    await db.query<WorkerDetailRow>(
+      `select ${WORKER_COLUMNS}, w.wanted_reason as "wantedReason", w.created_at as "createdAt", w.timeline,
             w.exited_at as "exitedAt", w.exit_code as "exitCode", w.frozen_at as "frozenAt", w.memory_bytes as "memoryBytes",
             w.cpu
      from ${WORKERS}
      where w.id = $1 and w.endpoint_id = $2 and w.user_id = $3`,
-    [workerId, endpointId, userId],
+      [workerId, endpointId, userId],
+    ),
+    'Worker',
   );
-  const row = result.rows[0];
-  if (!row) throw notFound('Worker');
-  return row;
 }
 
 /** Returns the live workers of all the user's endpoints. */

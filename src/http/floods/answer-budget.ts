@@ -24,8 +24,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Waits for room for a payload, then calls `send`, and holds the memory until the response is sent. A reader that is too
-   * slow is cut, at once when other users wait for the memory. Rejects with `unavailable` if there is no room in time.
+   * Waits for room for a payload, then calls `send`, and holds the memory until the response is sent. A reader that is too slow is
+   * disconnected, immediately if other users wait for the memory. Rejects with `unavailable` if there is no room in time.
    */
   async hold(
     res: CallResponse,

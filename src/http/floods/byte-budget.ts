@@ -52,7 +52,7 @@ export class ByteReservation {
     this.#ledger.giveBack(this, excess, bytes === 0);
   }
 
-  /** Puts off the release until `work` has settled: it still holds the bytes, although nobody waits for it. */
+  /** Postpones the release until `work` has settled, since it holds the bytes even if its caller no longer waits. */
   keepFor(work: Promise<unknown>): void {
     this.#kept = Promise.allSettled([this.#kept, work]);
   }

@@ -88,7 +88,7 @@ export class PipelineGate implements PacedTaker {
     this.#pace.refused(COST);
   }
 
-  /** Lets go of the connection. Returns what was read and not passed on. */
+  /** Releases the connection. Returns what was read and not passed on. */
   detach(): Buffer {
     this.#isDetached = true;
     leaveRequestTurn(this);

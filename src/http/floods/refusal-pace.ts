@@ -3,9 +3,9 @@ import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { enterTurn, type TurnTaker } from '../../core/flow/turns.ts';
 
 /**
- * Slows floods of refused requests down before they cost anything: a connection whose latest request was refused waits for
- * its next one while its network has too many refusals. A connection that is not refused never waits for others' refusals,
- * whichever network it comes from, and nobody is refused for them.
+ * Slows floods of refused requests down before they cost anything: a connection whose latest request was refused waits for its next one
+ * while its network has too many refusals. A connection without refusals never waits for others', whatever its network, and no request is
+ * refused because of them.
  */
 
 /** Refused requests of one network in a second, and of all networks together. */
@@ -19,7 +19,7 @@ const MAX_DEBT_MS = 1_000;
 const TICK_MS = 5;
 /** Connections of one source that wait; others are cut. */
 const MAX_WAITING = 1_000;
-/** Networks that are told apart. Those beyond share one pace, so that many networks gain nothing. */
+/** Networks that are tracked. Those beyond share one pace, so that many networks gain nothing. */
 const MAX_SOURCES = 10_000;
 
 /** A pace: until when what has come is paid for, in ms. Whatever is in the past means that nothing came lately. */
@@ -155,7 +155,7 @@ export class ConnectionPace {
   #network: string | undefined;
   #isNew = true;
   #wasRefused = false;
-  /** The next request was counted when it was let go on. */
+  /** The next request has already been counted. */
   #isPaid = false;
   #waitsFor: string | undefined;
 

@@ -68,7 +68,7 @@ export class SlowBodies {
     }
   }
 
-  /** `res.req` no longer has the socket once somebody has stopped to read the body: node takes it away. */
+  /** Node takes the socket from `res.req` when its reader stops reading the body. */
   #end(socket: Socket, res: ServerResponse): void {
     this.#forget(socket);
     const isNext = res.socket === socket; // else a response to an earlier request comes first

@@ -17,7 +17,7 @@ export interface FileOrigin {
   reach: Reach | null;
 }
 
-/** Less than so many bytes in so much waiting for the origin is too slow. */
+/** A fetch is too slow if it gets fewer than `bytes` in `ms` of waiting for the origin. */
 export interface SlowRule {
   bytes: number;
   ms: number;
@@ -108,7 +108,7 @@ async function complete(partial: PartialFile, receiving: Receiving): Promise<voi
   }
 }
 
-/** Throws unless the origin gives the file to whoever has this token; reads one byte of it. */
+/** Throws unless the origin gives the file to the holder of this token; reads one byte of it. */
 export async function proveAccess(origin: FileOrigin, file: PinnedFile, signal: AbortSignal): Promise<void> {
   const { url, access, reach } = origin;
   const headers: Record<string, string> = file.size > 0 ? { range: 'bytes=0-0' } : {};
@@ -200,7 +200,7 @@ function differs(origin: FileOrigin, file: PinnedFile): string {
   return `${nameOf(origin, file)} differs from its digest ${file.digest}: ${origin.url.host} sends something else`;
 }
 
-/** A hub tells the digest before it sends anything. */
+/** A hub sends the digest in its headers, before the content. */
 function checkDigest(given: string | undefined, origin: FileOrigin, file: PinnedFile): void {
   if (given === undefined || given === hexOf(file)) return;
   const text = `${nameOf(origin, file)} has changed at ${origin.url.host}: set the endpoint's models again (its digest is ${given}, and the release pins ${file.digest})`;

@@ -1,6 +1,6 @@
 /**
- * Fetches files in a thread of its own, which starts with the first fetch and ends when it has had nothing to do for a while: hashing and reading a
- * gigabyte takes a second of CPU, in which this process would answer nobody.
+ * Fetches files in a thread of its own, which starts with the first fetch and ends when it has had nothing to do for a while: hashing and
+ * reading a gigabyte takes a second of CPU, in which this process would answer no requests.
  */
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -61,7 +61,7 @@ export class FileFetcher {
     this.#options = options;
   }
 
-  /** As `fetchFile`; `onSize` is called a few times a second. Rejects with the reason of `signal` once the fetch has let go of the file. */
+  /** As `fetchFile`; `onSize` is called a few times a second. Rejects with the reason of `signal` once the fetch has closed the file. */
   async fetch(
     { url, reach, ...origin }: FileOrigin,
     file: PinnedFile,

@@ -15,7 +15,7 @@ export async function readSmallBody(response: IncomingMessage, limitBytes: numbe
 /** The body of most redirects, with room to spare. */
 const MAX_DISCARDED_BYTES = 2 ** 16;
 
-/** Reads a body that nobody wants, so that its connection can be used again; ends the connection of a larger one. */
+/** Discards a body, so that its connection can be used again; ends the connection of a larger one. */
 export function discardBody(response: IncomingMessage): void {
   readSmallBody(response, MAX_DISCARDED_BYTES).catch(() => {});
 }

@@ -6,8 +6,8 @@ export class SharedWork<T> {
   readonly #ending = new Map<string, Promise<void>>();
 
   /**
-   * Resolves with the result of the work named `key`, which `begin` begins unless it is running. Rejects with the reason of
-   * `signal` when that aborts, whether or not the work goes on for others.
+   * Resolves with the result of the work named `key`, which `begin` begins unless it is running. Rejects with the reason of `signal` when
+   * that aborts, whether or not the work continues for others.
    */
   async run(key: string, signal: AbortSignal, begin: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
@@ -24,7 +24,7 @@ export class SharedWork<T> {
           () => {},
           () => {},
         );
-        this.#ending.set(key, ended); // the next caller begins anew, but not beside it
+        this.#ending.set(key, ended); // the next caller begins again, after it
         await ended;
         if (this.#ending.get(key) === ended) this.#ending.delete(key);
       }

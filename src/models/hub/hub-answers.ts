@@ -8,7 +8,7 @@ export interface KeptAnswer<T> {
   atMs: number;
 }
 
-/** The hub's last answers, a file each, for when it is away. Keys name who asked, so that no user gets another's. */
+/** The hub's last answers, a file each, for when it is unreachable. Keys include the reader, so that no user gets another's. */
 export class HubAnswers {
   readonly #folder: string;
   readonly #onStored: (bytes: number) => void;

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { readDisk } from '../../core/files/read-disk.ts';
+import { type DiskSpace, readDisk } from '../../core/files/read-disk.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
@@ -19,11 +19,11 @@ export interface HubContentsOptions {
   budgetBytes: number;
   bytesPerSecond: number | null;
   counters?: { fetchedBytes: (bytes: number) => void; evicted: () => void };
-  /** How long a fetch goes on that no client waits for. */
+  /** How long a fetch without a waiting client continues. */
   lingerMs?: number;
   retryMs?: number;
   maxAnswers?: number;
-  readDisk?: typeof readDisk;
+  readDisk?: (path: string) => Promise<DiskSpace>;
 }
 
 const LINGER_MS = 10_000;
@@ -36,8 +36,8 @@ const CHECK_BYTES = 2 ** 24;
 const MAX_ANSWERS = 50_000;
 
 /**
- * Contents that pass through the hub, by digest, within a budget. Each is fetched once however many ask for it, and read while it comes. Those
- * used longest ago leave first, of users who have more than an equal share before others.
+ * Contents that pass through the hub, by digest, within a budget. Each is fetched once for all its readers, and read while it arrives. The
+ * least recently used are evicted first; users above an equal share lose theirs before others.
  */
 export class HubContents {
   readonly #options: HubContentsOptions;
@@ -176,7 +176,7 @@ export class HubContents {
   }
 }
 
-/** Who has how much: the files of those who have more than an equal share of the budget leave before those of others. */
+/** The bytes of each user: files of users above an equal share of the budget are evicted before others'. */
 class Shares {
   readonly #bytes = new Map<string, number>();
   readonly #shareBytes: number;

@@ -15,7 +15,7 @@ interface DownloadDeps {
   onReceived: (bytes: number) => void;
 }
 
-/** A content that is being fetched, and whoever reads it meanwhile. It goes on for a while when nobody does. */
+/** A content that is being fetched, with its readers. It continues for a while without any. */
 export class HubDownload {
   /** Resolves when it is stored, or has failed. */
   readonly ended: Promise<void>;
@@ -23,7 +23,7 @@ export class HubDownload {
   readonly #deps: DownloadDeps;
   readonly #controller = new AbortController();
   #size: number;
-  /** Grows when it begins anew: what was read before may be wrong. */
+  /** Incremented when the fetch starts over: what was read before may be wrong. */
   #attempt = 0;
   #state: 'waiting' | 'running' | 'stored' | 'failed' = 'waiting';
   #failure: unknown;
@@ -42,7 +42,7 @@ export class HubDownload {
     return this.#file.digest;
   }
 
-  /** True once nobody has read it for too long: it is of no use any more. */
+  /** True once it has had no reader for too long. */
   get isStopping(): boolean {
     return this.#controller.signal.aborted;
   }

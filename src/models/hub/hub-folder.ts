@@ -35,7 +35,7 @@ export interface HubEntry {
   usedAtMs: number;
   /** Null: it is not content. */
   digest: string | null;
-  /** Who had it fetched first; null: it is not known. */
+  /** The user whose request fetched it first; null: not known. */
   owner: string | null;
   /** As of `Beginning`. */
   isOwn: boolean;
@@ -86,7 +86,7 @@ export class HubFolder {
     await rename(partial, this.blobOf(file));
   }
 
-  /** Returns null for what is not here, or was changed by hand. */
+  /** Returns null for a missing content, or one that was changed by hand. */
   async openStored(file: PinnedFile, userId: UserId): Promise<HubContent | null> {
     const path = this.blobOf(file);
     if (!this.#isIntact(file)) {
@@ -141,7 +141,7 @@ export class HubFolder {
     if (digest !== null) await rm(this.#ownerOf(digest.replace(':', '-')), { force: true });
   }
 
-  /** Notes who has a content fetched, unless somebody had before. */
+  /** Records the user who has a content fetched, unless one is recorded. */
   async claim(file: PinnedFile, userId: UserId): Promise<void> {
     await symlink(userId, this.#ownerOf(blobName(file))).catch(() => {});
   }

@@ -1,6 +1,6 @@
 /**
- * Answers for the hub (docs/decisions/0121-pull-through-hub.md). Whether somebody may have something, the hub decides with their own token, each time;
- * contents are kept by their digests, whoever asked first. While the hub is away, it is answered what it told the same reader, or everybody, last.
+ * Answers for the hub (docs/decisions/0121-pull-through-hub.md). The hub authorizes each request with the reader's own token; contents are
+ * cached by digest for all readers. While the hub is unreachable, its last answer to the same reader, or to an anonymous one, is repeated.
  */
 import { lookup } from 'node:dns/promises';
 import type { IncomingMessage } from 'node:http';
@@ -24,7 +24,7 @@ export interface PullThroughOptions extends HubContentsOptions {
   clock: Clock;
 }
 
-/** Somebody who asks. `name` stands for them and their token. */
+/** The reader behind a request. `name` identifies them and their token. */
 export interface HubReader {
   name: string;
   userId: UserId;
@@ -43,7 +43,7 @@ export interface Known<T> {
   awaySinceMs: number | null;
 }
 
-/** The name of all who ask without a token. */
+/** The name shared by all readers without a token. */
 const EVERYBODY = 'everybody';
 const COMMIT = /^[0-9a-f]{40}$/;
 /** Many workers ask the same at once. As long also may an answer outlive a right that was taken away. */

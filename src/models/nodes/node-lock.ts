@@ -44,7 +44,7 @@ async function take(path: string, waiting: Set<Socket>, signal: AbortSignal): Pr
   }
 }
 
-/** Resolves when the holder has let go; false: nobody listens there. */
+/** Resolves when the holder has released it; false: no process holds it. */
 function outlive(path: string, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     let isHeld = false;

@@ -10,7 +10,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
-import { readDisk } from '../../core/files/read-disk.ts';
+import { type DiskSpace, readDisk } from '../../core/files/read-disk.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
@@ -30,7 +30,7 @@ export interface NodeStoreOptions {
   root: string;
   /** The disk space for models; null: half of the sum of what they use and what is free. */
   budgetBytes: number | null;
-  readDisk?: typeof readDisk;
+  readDisk?: (path: string) => Promise<DiskSpace>;
   retryMs?: number;
 }
 

@@ -92,7 +92,7 @@ class HubCall {
     }
   }
 
-  /** Throws `badRequest` where the hub says that the token, or nobody without one, may read the files. */
+  /** Throws `badRequest` if the hub refuses the files to this token, or to anonymous readers without one. */
   async checkAccess(path: string): Promise<void> {
     const response = await this.#send(path);
     if (response.status === 401 || response.status === 403) throw await this.#refused(response);

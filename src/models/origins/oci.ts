@@ -24,8 +24,8 @@ interface Manifest {
 }
 
 /**
- * Returns the artifact's layers as files, named by their titles, or by their digests where they have none. `secret`: `USER:PASSWORD`; null: the
- * registry is asked as anybody. Throws as `ModelOrigins.read`.
+ * Returns the artifact's layers as files, named by their titles, or by their digests where they have none. `secret`: `USER:PASSWORD`; null:
+ * anonymous. Throws as `ModelOrigins.read`.
  */
 export async function readArtifact(
   reach: Reach,

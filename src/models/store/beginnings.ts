@@ -32,7 +32,7 @@ export interface Beginning {
   isOthers: boolean;
 }
 
-/** Who made a folder: `sibling` is this process, before; `unknown` was on another machine, or in another container. */
+/** The process that made a folder: `sibling` is an earlier one in this place; `unknown` was on another machine, or in another container. */
 type Owner = 'own' | 'sibling' | 'running' | 'ended' | 'unknown';
 
 /** Processes of one machine see each other by their numbers if they are in the same namespace of them. */
@@ -42,8 +42,8 @@ let created = 0;
 
 /**
  * Beginnings of files that are being fetched, `partial/<owner>/<digest>`. Each fetcher writes to its own, and makes its own whole: one that
- * was frozen while another took its place cannot change what that one has stored. One that has ended leaves its beginnings to the others, who
- * copy them unless it is sure that nobody writes to them.
+ * was frozen while another took its place cannot change what that one has stored. The others take over the beginnings of one that has
+ * ended; they copy them unless it can no longer write to them.
  */
 export class Beginnings {
   readonly #root: string;

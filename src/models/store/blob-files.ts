@@ -43,7 +43,7 @@ export class BlobFiles {
     return join(this.#root, 'blobs', blobName(file));
   }
 
-  /** True when the content is there as it was stored: nobody has removed, cut or changed it. */
+  /** True when the content is as it was stored: not removed, cut or changed. */
   isIntact(file: PinnedFile): boolean {
     const found = statSync(this.pathOf(file), { throwIfNoEntry: false });
     return found !== undefined && found.size === file.size && found.mtime.getTime() === SEALED_AT.getTime();

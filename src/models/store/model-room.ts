@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
-import { readDisk } from '../../core/files/read-disk.ts';
+import { type DiskSpace, readDisk } from '../../core/files/read-disk.ts';
 import type { PinnedFile, PinnedModel } from '../../domain/models/pinned-model.ts';
 import { comingBytesIn } from './beginnings.ts';
 import type { BlobFiles } from './blob-files.ts';
@@ -14,7 +14,7 @@ export interface RoomOptions extends DiskLimits {
   root: string;
   counters?: { fetchedBytes: (bytes: number) => void; evicted: () => void };
   /** Says how large the disk is; for tests. */
-  readDisk?: typeof readDisk;
+  readDisk?: (path: string) => Promise<DiskSpace>;
 }
 
 /** The models that starts and workers need now. */
@@ -107,7 +107,7 @@ export class ModelRoom {
     let [begun, comingBytes] = [0, 0];
     for (const { name, bytes, comingBytes: coming, isOwn } of all) {
       begun += bytes;
-      comingBytes += isOwn && bytes === 0 ? Math.max(0, coming - (left.get(name) ?? 0)) : coming; // it goes on where another one ended
+      comingBytes += isOwn && bytes === 0 ? Math.max(0, coming - (left.get(name) ?? 0)) : coming; // it resumes where another fetch ended
     }
     const disk = await (this.#options.readDisk ?? readDisk)(this.#options.root);
     const elsewhereBytes = await comingBytesIn(join(this.#options.root, HUB_FOLDER));

@@ -1,7 +1,6 @@
 /**
- * The models of this machine (docs/decisions/0112-models-on-machines.md): each file is stored once, by its digest, and fetched
- * once however many starts wait for it. A user gets what the origin gave to everybody, or to them: never what it gave to
- * somebody else alone.
+ * The models of this machine (docs/decisions/0112-models-on-machines.md): each file is stored once, by its digest, and fetched once for all
+ * waiting starts. A user gets only files that the origin gave to anonymous readers or to them, never another user's.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +30,7 @@ export interface ModelStoreOptions extends RoomOptions {
   bytesPerSecond: number | null;
   /** Where URLs of users may lead; null: anywhere. */
   reach: Reach | null;
-  /** Workers see their models at the paths of a container; else they are told where they are. */
+  /** Workers see their models at the paths of a container; else their environment has the paths. */
   isShown: boolean;
   /** Called when a fetch begins. */
   onFetch?: () => void;
@@ -118,7 +117,7 @@ export class ModelStore {
     }
   }
 
-  /** Returns the models that are being fetched now, whoever needs them. */
+  /** Returns the models that are being fetched now, for all users. */
   fetching(): FetchingModel[] {
     return [...this.#progress].map(([key, progress]) => {
       return { id: key.slice(0, key.indexOf(' ')), bytes: doneBytes(progress), totalBytes: progress.totalBytes };
@@ -192,7 +191,7 @@ export class ModelStore {
 
   #open(): Promise<void> {
     if (this.#isOpen && FOLDERS.some((name) => !existsSync(join(this.#options.root, name)))) {
-      this.#isOpen = false; // somebody removed it by hand
+      this.#isOpen = false; // the folder was removed by hand
       this.#opened = undefined;
     }
     this.#opened ??= (async () => {
@@ -298,7 +297,7 @@ export class ModelStore {
         await this.#downloads.run(file.digest, signal, fetch);
       } catch (error) {
         if (isOwn || signal.aborted) throw error;
-        continue; // somebody else's fetch failed, perhaps for want of a right that this user has
+        continue; // another user's fetch failed, perhaps for lack of a right that this user has
       }
       progress.sizes.set(file.digest, file.size);
       if (isOwn || canProve) return isOwn;

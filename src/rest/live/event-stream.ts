@@ -26,7 +26,7 @@ export function sendEventStream(
   return reply.send(Readable.from(events, { objectMode: false }));
 }
 
-/** Who reads a stream: a connection, opened with a key or a session. */
+/** The reader of a stream: a connection, opened with a key or a session. */
 export interface StreamClient {
   socket: Writable;
   actor: Credential;

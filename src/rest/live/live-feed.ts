@@ -4,7 +4,7 @@ import { SeldomLog } from '../../core/seldom-log.ts';
 
 /** Average pause between two reads, however many hints arrive. */
 const PAUSE_MS = 200;
-/** Reads that may follow each other at once after a quiet time: who waits for a start sees each of its stages as it comes. */
+/** Consecutive reads without a pause after a quiet time, so that a start's stages are shown as they come. */
 const AT_ONCE = 5;
 /** Maximum pause: some changes publish no hint, such as jobs that pass within one process. */
 const MAX_PAUSE_MS = 1_000;
@@ -20,9 +20,8 @@ interface Watcher {
 }
 
 /**
- * The current state of one subject, for everyone who watches it. It is read once for all watchers, after hints and at
- * least every second, and sent only when it changed. Nobody gets a state from before they began to watch. Nothing is read while
- * nobody watches.
+ * The current state of one subject, for all its watchers. It is read once for all of them, after hints and at least every second, and sent
+ * only when it changed. A watcher never gets a state from before it subscribed. Without watchers, nothing is read.
  */
 export class Feed {
   readonly #log: SeldomLog;

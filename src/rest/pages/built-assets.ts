@@ -4,7 +4,7 @@ import { notFound } from '../../core/errors.ts';
 import type { RestRoute } from '../shared/rest-app.ts';
 import { Type } from '../shared/type.ts';
 import { CONSOLE_ASSETS } from './console-files.ts';
-import { DOCS_ASSETS } from './docs-files.ts';
+import { DOCS_ASSETS, DOCS_DOWNLOADS } from './docs-files.ts';
 
 const CONTENT_TYPES: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
@@ -17,13 +17,24 @@ const CONTENT_TYPES: Record<string, string> = {
 
 const params = Type.Object({ name: Type.String() });
 
-/** The scripts and styles of the console; those of the documentation, with its pictures and search index. */
+/** The scripts and styles of the console; those of the documentation, with its pictures, its search index and what it offers to copy. */
 export const builtAssetRoutes: RestRoute = (app) => {
   const options = { schema: { hide: true, params }, config: { permission: 'public' } } as const;
   const serve = (path: '/assets/:name' | '/docs/assets/:name', folder: string) =>
     app.get(path, options, async (request, reply) => sendBuiltAsset(folder, request.params.name, request, reply));
   serve('/assets/:name', CONSOLE_ASSETS);
   serve('/docs/assets/:name', DOCS_ASSETS);
+  app.get('/docs/files/:name', options, async ({ params: { name } }, reply) => {
+    const names: string[] = await readdir(DOCS_DOWNLOADS).catch(() => []);
+    if (!names.includes(name)) throw notFound('File');
+    return reply
+      .headers({
+        'content-type': 'text/plain; charset=utf-8',
+        'cache-control': 'no-cache',
+        'x-content-type-options': 'nosniff',
+      })
+      .send(await readFile(`${DOCS_DOWNLOADS}${name}`));
+  });
 };
 
 /**

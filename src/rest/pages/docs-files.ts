@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url';
 /** Where `scripts/build-docs.ts` puts it, in the source tree and in the published package alike. */
 const FOLDER = fileURLToPath(new URL('../../../dist/docs/', import.meta.url));
 export const DOCS_ASSETS = `${FOLDER}assets/`;
+/** Files of the repository that pages offer to copy, under their own names. */
+export const DOCS_DOWNLOADS = `${FOLDER}files/`;
 
 /** A page, or where the page is that an address means. */
 export type FoundPage = { html: string; isMissing: boolean } | { slug: string };

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildIfStale } from '../../../test/build-if-stale.ts';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
@@ -53,6 +54,31 @@ describe('the built documentation', () => {
       expect(page.headers['content-security-policy']).not.toMatch(/unsafe|https?:|\*/);
       expect(page.body).not.toMatch(/<script>|<style|\sstyle=|\son\w+="/);
     }
+  });
+
+  test('files that a page names to copy come as they are, whatever is installed', async () => {
+    const found: string[] = [];
+    for (const page of ['domain', 'alerts', 'operations', 'interface']) {
+      const { body } = await rest.call('GET', `/docs/${page}`);
+      found.push(...[...body.matchAll(/href="(files\/[^"]+)"/g)].map((match) => match[1]!));
+    }
+    for (const name of [
+      'Caddyfile',
+      'nginx.conf',
+      'alerts.yaml',
+      'podyard-dashboard.json',
+      'compose.yaml',
+      'openapi.json',
+    ])
+      expect(found).toContain(`files/${name}`);
+    for (const name of found) {
+      const file = await rest.call('GET', `/docs/${name}`);
+      expect([name, file.statusCode, file.headers['content-type']]).toEqual([name, 200, 'text/plain; charset=utf-8']);
+    }
+    const alerts = readFileSync(new URL('../../../deploy/helm/podyard/files/alerts.yaml', import.meta.url), 'utf8');
+    expect((await rest.call('GET', '/docs/files/alerts.yaml')).body).toBe(alerts);
+    for (const name of ['nothing', '..%2findex.html', '..%2f..%2fpackage.json'])
+      expect((await rest.call('GET', `/docs/files/${name}`)).statusCode).toBe(404);
   });
 
   test('the assets of a page exist, compressed or not, and are cacheable', async () => {

@@ -1,65 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cpuPod, GIB, GPU, minimal, PATH, podRequests, startPodApp, stock } from '../../../test/pod-requests.ts';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
-import type { Stock } from '../../domain/catalog/capacity-source.ts';
-import type { PodUsage } from '../../domain/pods/pod-figures.ts';
-
-const GIB = 2 ** 30;
-const GPU = 'NVIDIA GeForce RTX 4090';
-const stock: Stock = {
-  gpus: [
-    {
-      pool: 'ADA_24',
-      gpuTypeId: GPU,
-      dataCenterId: 'LOCAL-1',
-      total: 1_000,
-      free: 1_000,
-      cudaVersion: '12.8',
-      machine: { cpus: 64, memoryBytes: 256 * GIB, gpus: 8 },
-    },
-  ],
-  cpus: 8,
-  memoryBytes: 32 * GIB,
-};
-const usage: PodUsage = { cpuUtil: 12.5, memoryUtil: 33, gpus: [{ util: 87, memoryUtil: 41 }] };
 
 let rest: RestFixture;
 beforeAll(async () => {
-  rest = await startRestApp({
-    capacity: { read: async () => stock },
-    podFigures: { read: async (ids) => new Map(ids.map((id) => [id, usage])) },
-  });
+  rest = await startPodApp();
 });
 afterAll(() => rest.close());
 
-const PATH = '/v2/pods';
-const minimal = { name: 'least', image: 'podyard/echo:1', gpu: { id: GPU } };
-const cpuPod = { name: 'cpu', image: 'i', cpu: { id: 'cpu3c', vcpuCount: 2 } };
-const create = (body: unknown, key = rest.alice.key) => rest.call('POST', PATH, { key, body });
-const createId = async (more: object = {}, key = rest.alice.key): Promise<string> =>
-  (await create({ ...minimal, ...more }, key)).json().id;
-const get = (id: string, key = rest.alice.key) => rest.call('GET', `${PATH}/${id}`, { key });
-const read = async (id: string) => (await get(id)).json();
-const update = (id: string, body: unknown, key = rest.alice.key) => rest.call('PATCH', `${PATH}/${id}`, { key, body });
-const act = (id: string, action: unknown, key = rest.alice.key) =>
-  rest.call('POST', `${PATH}/${id}/action`, { key, body: { action } });
-const remove = (id: string, key = rest.alice.key) => rest.call('DELETE', `${PATH}/${id}`, { key });
-const createVolume = async (dataCenter = 'LOCAL-1', key = rest.alice.key): Promise<string> => {
-  const body = { name: 'data', size: 10, dataCenter };
-  return (await rest.call('POST', '/v2/network-volumes', { key, body })).json().id;
-};
-const createTemplate = async (more: object, key = rest.alice.key): Promise<string> => {
-  const body = { name: `template ${Math.random()}`, image: 'from/template:1', ...more };
-  return (await rest.call('POST', '/v2/templates', { key, body })).json().id;
-};
-/** Sets what control would observe. */
-const observe = (id: string, phase: string) =>
-  rest.database.pool.query(
-    `update pods set phase = $2, phase_revision = revision, address = '10.0.0.7', started_at = now() - interval '1 minute',
-       published_ports = '[{"private": 22, "public": 32768, "type": "tcp", "ip": "127.0.0.1"}]' where id = $1`,
-    [id, phase],
-  );
-const revisionOf = async (id: string): Promise<number> =>
-  (await rest.database.pool.query('select revision from pods where id = $1', [id])).rows[0].revision;
+const { create, createId, get, read, update, act, remove, createVolume, createTemplate, observe } = podRequests(
+  () => rest,
+);
 
 describe('a create', () => {
   test('with the required fields returns 201 with the whole record and every default', async () => {
@@ -433,154 +384,6 @@ describe('a lock', () => {
     expect((await update(id, { locked: false })).json().actions).toEqual(['stop', 'restart', 'terminate']);
     await update(id, { locked: true });
     expect((await act(id, 'terminate')).statusCode).toBe(204);
-  });
-});
-
-describe('an update', () => {
-  test('changes present fields; null and empty values clear', async () => {
-    const id = await createId({ args: 'serve', ports: ['80/http'], env: { A: '1' } });
-    const before = await read(id);
-    expect((await update(id, {})).json()).toEqual(before);
-    expect((await update(id, { name: 'renamed' })).json()).toEqual({ ...before, name: 'renamed' });
-    const cleared = await update(id, { args: '', ports: [], env: {}, registry: null });
-    expect(cleared.json()).toMatchObject({ args: '', ports: [], env: {}, registry: null });
-    expect((await update(id, { globalNetworking: true })).json().globalNetworking.enabled).toBe(true);
-  });
-
-  test('of the container replaces a running pod’s container at once; any other update does not', async () => {
-    const id = await createId({ env: { A: '1' }, mounts: { persistent: { size: 10, path: '/w' } } });
-    await observe(id, 'RUNNING');
-    for (const body of [
-      { name: 'x' },
-      { env: { A: '1' }, image: minimal.image },
-      { mounts: { persistent: { size: 20, path: '/w' } } },
-    ]) {
-      expect((await update(id, body)).json().status).toBe('RUNNING');
-    }
-    expect(await revisionOf(id)).toBe(1);
-    for (const body of [
-      { image: 'b:2' },
-      { env: {} },
-      { disk: 9 },
-      { mounts: { persistent: { size: 20, path: '/x' } } },
-    ]) {
-      const before = await revisionOf(id);
-      expect((await update(id, body)).json().status).toBe('STARTING');
-      expect(await revisionOf(id)).toBe(before + 1);
-    }
-  });
-
-  test('with a template takes its container settings, env included; the request wins, mounts stay', async () => {
-    const mounts = { persistent: { size: 10, path: '/own' } };
-    const old = await createTemplate({});
-    const id = await createId({ env: { A: '1' }, args: 'own', mounts, templateId: old });
-    await observe(id, 'RUNNING');
-    const templateId = await createTemplate({
-      image: 'other/image:2',
-      env: { B: '2', C: '3' },
-      disk: 9,
-      mounts: { persistent: { size: 99, path: '/template' } },
-    });
-    const changed = (await update(id, { templateId, env: { C: '4' }, name: 'moved' })).json();
-    expect(changed).toMatchObject({
-      image: 'other/image:2',
-      disk: 9,
-      args: '',
-      name: 'moved',
-      status: 'STARTING',
-      mounts,
-    });
-    expect([changed.env, changed.template]).toEqual([{ B: '2', C: '4' }, templateId]);
-    const drop = async (template: string) => rest.call('DELETE', `/v2/templates/${template}`, { key: rest.alice.key });
-    expect((await drop(templateId)).json().detail).toBe('The template is in use by a pod.');
-    expect((await drop(old)).statusCode).toBe(204);
-    expect(await revisionOf(id)).toBe(2);
-    await update(id, { templateId, env: { C: '4' } });
-    expect(await revisionOf(id)).toBe(2); // nothing changed
-  });
-
-  test('with an unknown, private or serverless template is refused, and changes nothing', async () => {
-    const id = await createId();
-    const before = await read(id);
-    const foreign = await createTemplate({ public: false }, rest.bob.key);
-    const serverless = await createTemplate({ serverless: true });
-    for (const templateId of ['nosuchtemplate', foreign, serverless]) {
-      const response = await update(id, { templateId, name: 'changed' });
-      expect([response.statusCode, response.json().detail]).toEqual([400, expect.stringContaining(templateId)]);
-    }
-    expect(await read(id)).toEqual(before);
-  });
-
-  test('with a public template of another user takes no registry', async () => {
-    const key = rest.bob.key;
-    const registry = { name: 'r', username: 'u', password: 'p' };
-    const registryId = (await rest.call('POST', '/v2/registries', { key, body: registry })).json().id;
-    const templateId = await createTemplate({ public: true, registry: registryId }, key);
-    const changed = await update(await createId(), { templateId });
-    expect(changed.json()).toMatchObject({ image: 'from/template:1', registry: null, template: templateId });
-  });
-
-  test('of the global network is shown in the audit log', async () => {
-    const id = await createId();
-    await update(id, { globalNetworking: true });
-    const { key } = rest.alice;
-    const log = await rest.call('GET', `/v2/audit?recordId=${id}&operation=pod.update`, { key });
-    expect(log.json().entries[0].changes).toEqual({ hasGlobalNetwork: [false, true] });
-  });
-
-  test('leaves a stopped pod stopped', async () => {
-    const id = await createId();
-    await act(id, 'stop');
-    expect((await update(id, { image: 'b:2' })).json()).toMatchObject({ image: 'b:2', status: 'EXITED' });
-  });
-
-  test.each([
-    ['name', { name: '' }],
-    ['image', { image: null }],
-    ['gpu', { gpu: { id: GPU } }],
-    ['half a storage', { mounts: { persistent: { size: 20 } } }],
-    ['half a volume', { mounts: { network: [{ path: '/v' }] } }],
-  ])('with a schema failure in %s is a 422', async (_, body) => {
-    expect((await update(await createId(), body)).statusCode).toBe(422);
-  });
-
-  test('keeps the kind of mount and the volume; the path may change, the size may grow', async () => {
-    const volumeId = await createVolume();
-    const other = await createVolume();
-    const refusal = async (id: string, mounts: object) => {
-      const response = await update(id, { mounts });
-      expect(response.statusCode).toBe(400);
-      return response.json().detail;
-    };
-    const network = await createId({ mounts: { network: [{ volumeId, path: '/v' }] } });
-    expect((await update(network, { mounts: {} })).json().mounts).toEqual({ network: [{ volumeId, path: '/v' }] });
-    expect((await update(network, { mounts: { network: [{ volumeId, path: '/x' }] } })).json().mounts).toEqual({
-      network: [{ volumeId, path: '/x' }],
-    });
-    expect(await refusal(network, { network: [] })).toMatch(/^mounts.network: the volume cannot be detached/);
-    expect(await refusal(network, { network: [{ volumeId: other, path: '/x' }] })).toMatch(
-      /^mounts.network: the volume '.*' cannot be replaced/,
-    );
-    const kind = 'the pod was created without one';
-    expect(await refusal(network, { persistent: { size: 10, path: '/w' } })).toBe(`mounts.persistent: ${kind}`);
-    const persistent = await createId({ mounts: { persistent: { size: 20, path: '/w' } } });
-    expect(await refusal(persistent, { network: [{ volumeId, path: '/v' }] })).toBe(`mounts.network: ${kind}`);
-    expect(await refusal(persistent, { persistent: { size: 19, path: '/w' } })).toMatch(
-      /^mounts.persistent.size: can only grow/,
-    );
-    expect((await update(persistent, { mounts: { persistent: { size: 30, path: '/x' } } })).json().mounts).toEqual({
-      persistent: { size: 30, path: '/x' },
-    });
-  });
-
-  test.each([
-    ['an unknown registry', { registry: 'r1' }],
-    ['a port listed twice', { ports: ['1/tcp', '1/tcp'] }],
-    ['eleven HTTP ports', { ports: Array.from({ length: 11 }, (_, i) => `${8000 + i}/http`) }],
-  ])('with %s is a 400 that changes nothing', async (_, body) => {
-    const id = await createId();
-    expect((await update(id, body)).statusCode).toBe(400);
-    expect(await revisionOf(id)).toBe(1);
   });
 });
 

@@ -20,8 +20,8 @@ import {
   addRequestHooks,
   auditRefusal,
   countRequestOfAnyKey,
-  type HandOver,
   pathNotFound,
+  type ServeRevision,
   setCommonHeaders,
 } from './request-hooks.ts';
 import { createValidatorCompiler, type Hints } from './validation.ts';
@@ -33,7 +33,7 @@ interface AppOptions {
   /** The revision that the app speaks. */
   revision: RestRevision;
   api: 'rest' | 'v1';
-  handOver: HandOver | null;
+  serveRevision: ServeRevision | null;
   /** Returns the URL that is routed. */
   rewriteUrl?: (url: string) => string;
   /** Sends a failure in the app's own shape. */
@@ -45,7 +45,7 @@ interface AppOptions {
  * has them. A route that declares no permission is an error.
  */
 export function newApp(deps: RestDeps, options: AppOptions): { app: RestApp; finish: () => void } {
-  const { schemas, hints, revision, api, handOver, rewriteUrl = (url) => url, sendFailure } = options;
+  const { schemas, hints, revision, api, serveRevision, rewriteUrl = (url) => url, sendFailure } = options;
   const app: RestApp = Fastify({
     bodyLimit: REST_BODY_LIMIT_BYTES,
     genReqId: newRequestId,
@@ -83,7 +83,7 @@ export function newApp(deps: RestDeps, options: AppOptions): { app: RestApp; fin
     if (config?.permission === undefined) throw new Error(`${method} ${url} declares no permission`);
     if (config.permission !== 'none') paths.add(url, [method].flat());
   });
-  addRequestHooks(app, { deps, paths, revision, api, handOver });
+  addRequestHooks(app, { deps, paths, revision, api, serveRevision });
   return { app, finish: () => paths.shadow(app) };
 }
 
@@ -97,8 +97,8 @@ function compilers(
 
 /**
  * Fastify's serializers, which strip undeclared properties, compiled at first use, when their compiler is loaded: the hundreds of all
- * routes would slow down the start. `schemas` are those with an `$id`. Formats are not looked at: they tell no member of a union from
- * another, and our own answers have them.
+ * routes would slow down the start. `schemas` are those with an `$id`. Formats are not checked: they distinguish no members of a union, and
+ * our own answers have them.
  */
 function createSerializerCompiler(schemas: readonly object[]): FastifySerializerCompiler<object> {
   let compile: SerializerCompiler | undefined;

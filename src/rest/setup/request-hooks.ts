@@ -20,7 +20,7 @@ import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 import type { KnownPaths } from './known-paths.ts';
 
 /** Lets the app of another revision answer a request whose body is still unread. */
-export type HandOver = (revision: RestRevision, req: IncomingMessage, res: ServerResponse) => void;
+export type ServeRevision = (revision: RestRevision, req: IncomingMessage, res: ServerResponse) => void;
 
 interface Hooks {
   deps: RestDeps;
@@ -29,7 +29,7 @@ interface Hooks {
   revision: RestRevision;
   /** For the audit log. */
   api: 'rest' | 'v1';
-  handOver: HandOver | null;
+  serveRevision: ServeRevision | null;
 }
 
 /**
@@ -39,13 +39,13 @@ interface Hooks {
  */
 export function addRequestHooks(app: RestApp, hooks: Hooks): void {
   app.decorateRequest('actor');
-  app.decorateRequest('isHandedOver', false);
+  app.decorateRequest('isPassedOn', false);
   app.addHook('onRequest', (request, reply) => authorize(hooks, request, reply));
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.body !== undefined || request.routeOptions.schema?.body === undefined) done();
     else done(new Failure('badRequest', 'The request could not be processed: it has no body.'));
   });
-  // After the body, as the rules are: whoever has no such role learns what their key and their body are worth, and no more.
+  // Runs after the checks of the body, as domain rules do: a caller without the role learns only whether their key and body are valid.
   app.addHook('preHandler', ({ actor, routeOptions }, _reply, done) => {
     const { operator } = routeOptions.config;
     if (operator === undefined || !actor) done();
@@ -56,7 +56,7 @@ export function addRequestHooks(app: RestApp, hooks: Hooks): void {
     else done(null, hideEnv(payload, String(reply.getHeader('content-type'))));
   });
   app.addHook('onResponse', (request, reply, done) => {
-    if (!request.isHandedOver) recordRequest(hooks.deps, request, reply); // the other app has
+    if (!request.isPassedOn) recordRequest(hooks.deps, request, reply); // the other app has
     done();
   });
 }
@@ -73,7 +73,7 @@ async function authorize(hooks: Hooks, request: FastifyRequest, reply: FastifyRe
   const isOperation = typeof permission === 'function';
   const asked = isOperation ? authenticateCaller(deps.keyRing, request.raw) : actorOfAnyKey(deps, request);
   const caller = asked instanceof Promise ? await asked : asked;
-  if (caller && handOverToOther(hooks, caller, request, reply)) return;
+  if (caller && passToRevision(hooks, caller, request, reply)) return;
   const actor = caller && (await actForTeam(deps, caller, request, reply));
   if (!isOperation) {
     hooks.paths.refuseMethod(request.url, (methods) => reply.header('allow', methods)); // before the body is read
@@ -90,7 +90,7 @@ export async function auditRefusal(deps: RestDeps, request: FastifyRequest, erro
   await recordRefusal(deps, request.actor, { operation: 'access.refuse', what: routeOf(request), recordId, error });
 }
 
-/** Returns who acts, counted against the account's rate limit, or the caller's own if they may not act for it. */
+/** Returns the acting caller, counted against the account's rate limit, or against the caller's own if they may not act for it. */
 async function actForTeam(deps: RestDeps, caller: Actor, request: FastifyRequest, reply: FastifyReply): Promise<Actor> {
   try {
     const found = deps.keyRing.teams.actFor(caller, request.headers[TEAM_HEADER]);
@@ -104,13 +104,13 @@ async function actForTeam(deps: RestDeps, caller: Actor, request: FastifyRequest
 }
 
 /** A path without a revision speaks the one that the request's header names, or else its key. */
-function handOverToOther(hooks: Hooks, actor: Actor, request: FastifyRequest, reply: FastifyReply): boolean {
-  if (hooks.handOver === null || knownRevisionIn(request.originalUrl) !== null) return false;
+function passToRevision(hooks: Hooks, actor: Actor, request: FastifyRequest, reply: FastifyReply): boolean {
+  if (hooks.serveRevision === null || knownRevisionIn(request.originalUrl) !== null) return false;
   const wanted = revisionInHeader(request) ?? actor.restRevision ?? hooks.revision;
   if (wanted === hooks.revision) return false;
-  request.isHandedOver = true;
+  request.isPassedOn = true;
   reply.hijack();
-  hooks.handOver(wanted, request.raw, reply.raw);
+  hooks.serveRevision(wanted, request.raw, reply.raw);
   return true;
 }
 

@@ -110,7 +110,7 @@ declare module 'fastify' {
     /** The authenticated caller. Set on every route that names a permission. */
     actor: Actor;
     /** True once the app of another revision answers it. */
-    isHandedOver: boolean;
+    isPassedOn: boolean;
   }
   interface FastifyContextConfig {
     /**

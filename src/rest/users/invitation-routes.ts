@@ -66,7 +66,7 @@ export const invitationRoutes: RestRoute = (app, deps) => {
       operationId: 'createInvitation',
       summary: 'Invite a user to set a password',
       description:
-        'Podyard only, for admins. Returns a link that can be used once; the one before can be used no more. Whoever opens it sets ' +
+        'Podyard only, for admins. Returns a link that can be used once; the one before is revoked. Whoever opens it sets ' +
         'a password, also instead of a forgotten one, which ends the user’s sessions. The key or session has to permit ' +
         'everything, as the user will be able to do everything in their account.',
       tags: ['podyard'],

@@ -34,7 +34,7 @@ export function buildV1App(deps: RestDeps, describe?: (app: RestApp, schemas: Na
     schemas: V1_SCHEMAS.map(([schema]) => schema),
     revision: REST_REVISIONS[0], // it has no revisions
     api: 'v1',
-    handOver: null,
+    serveRevision: null,
     sendFailure: sendV1Error,
   });
   app.addHook('preValidation', async (request) =>

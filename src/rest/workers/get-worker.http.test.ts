@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 
+const USAGE = { cpuUtil: 12.5, memoryUtil: 33, gpus: [{ util: 87, memoryUtil: 41 }] };
 let rest: RestFixture;
 let id: string;
 beforeAll(async () => {
-  rest = await startRestApp();
+  rest = await startRestApp({
+    podFigures: { read: async ([asked]) => new Map(asked === 'wbusy' ? [[asked, USAGE] as const] : []) },
+  });
   const body = { name: 'explained', image: 'podyard/echo:1', gpu: { pools: ['ADA_24'] } };
   id = (await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body })).json().id;
 });
@@ -30,8 +33,8 @@ async function insertWorker(workerId: string, columns: Record<string, unknown>):
   );
 }
 
-const get = (workerId: string, key = rest.alice.key) =>
-  rest.call('GET', `/v2/serverless/${id}/workers/${workerId}`, { key });
+const get = (workerId: string, key = rest.alice.key, query = '') =>
+  rest.call('GET', `/v2/serverless/${id}/workers/${workerId}${query}`, { key });
 
 test('a worker shows how long each stage of its start took', async () => {
   const marks = { capacityAt: at(1), pullAt: at(3), createAt: at(6), startAt: at(10), readyAt: at(15) };
@@ -127,4 +130,16 @@ test('it needs a key with read access to the endpoint', async () => {
   expect((await rest.call('GET', `/v2/serverless/${id}/workers/wready`, {})).statusCode).toBe(401);
   expect((await get('wready', await rest.keyFor(rest.alice, 'invoke'))).statusCode).toBe(403);
   expect((await get('wready', await rest.keyFor(rest.alice, `serverless/${id}:read`))).statusCode).toBe(200);
+});
+
+test('what a worker uses now is shown to who asks; null where nothing is known', async () => {
+  const running = { phase: 'RUNNING', timeline: {}, started_at: at(0), ready_at: at(0) };
+  await insertWorker('wbusy', running);
+  await insertWorker('wunknown', running);
+  await insertWorker('wended', { phase: 'EXITED', timeline: {}, exited_at: at(9) });
+  const asked = async (workerId: string) => (await get(workerId, rest.alice.key, '?include=usage')).json().usage;
+  expect(await asked('wbusy')).toEqual({ cpu: { util: 12.5 }, memory: { util: 33 }, gpus: USAGE.gpus });
+  expect([await asked('wunknown'), await asked('wended')]).toEqual([null, null]);
+  expect((await get('wbusy')).json()).not.toHaveProperty('usage');
+  expect((await get('wbusy', rest.bob.key, '?include=USAGE')).statusCode).toBe(404);
 });

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import { type PodUsage, READ_TIMEOUT_MS } from '../../domain/pods/pod-figures.ts';
 import { getWorker, type WorkerDetail } from '../../domain/workers/get-worker.ts';
 import { listStarts, type Start } from '../../domain/workers/list-starts.ts';
 import { type EndedWorker, listEndedWorkers, listWorkers, type WorkerList } from '../../domain/workers/list-workers.ts';
@@ -10,11 +11,13 @@ import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import {
   type EndedWorkerResponse,
+  WorkerDetailQuery,
   WorkerDetailResponse,
   WorkerListResponse,
   WorkerParams,
   WorkerQuery,
   type WorkerStartResponse,
+  type WorkerUsage,
 } from './worker-schemas.ts';
 
 export const workerRoutes: RestRoute = (app, deps) => {
@@ -51,6 +54,7 @@ export const workerRoutes: RestRoute = (app, deps) => {
       description: 'Podyard only. Returns a live, frozen or ended worker with the timeline of its start.',
       tags: ['serverless', 'podyard'],
       params: WorkerParams,
+      querystring: WorkerDetailQuery,
       response: { 200: ref(WorkerDetailResponse) },
     },
     config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
@@ -58,7 +62,9 @@ export const workerRoutes: RestRoute = (app, deps) => {
       const { id, workerId } = request.params;
       const now = deps.clock.now();
       const worker = await getWorker(deps.pool, request.actor.userId, id as EndpointId, workerId as WorkerId, now);
-      return toWorkerDetailResponse(worker);
+      const response = toWorkerDetailResponse(worker);
+      if (!includes(request.query, 'USAGE')) return response;
+      return { ...response, usage: toUsage(await deps.podFigures.read([worker.id], READ_TIMEOUT_MS.one), worker.id) };
     },
   });
 };
@@ -88,6 +94,11 @@ function toWorkerDetailResponse(worker: WorkerDetail): Static<typeof WorkerDetai
     endedAt: worker.endedAt?.toISOString() ?? null,
     timeline: toTimeline(worker.timeline),
   };
+}
+
+function toUsage(figures: ReadonlyMap<string, PodUsage>, id: string): Static<typeof WorkerUsage> | null {
+  const found = figures.get(id);
+  return found ? { cpu: { util: found.cpuUtil }, memory: { util: found.memoryUtil }, gpus: [...found.gpus] } : null;
 }
 
 function toStartResponse(start: Start): Static<typeof WorkerStartResponse> {

@@ -4,6 +4,7 @@ import { dateTime, nullableInteger, nullableString, ref, stringEnum } from '../s
 import { Type } from '../shared/type.ts';
 
 const count = Type.Integer({ minimum: 0 });
+const util = Type.Number({ minimum: 0, maximum: 100, description: 'Percent of what it may use.' });
 
 const properties = {
   isStale: Type.Boolean({ description: 'True if it runs an older version than the newest.' }),
@@ -43,6 +44,12 @@ const timeline = Type.Array(
   { description: 'Stages of its start, in order.' },
 );
 
+export const WorkerUsage = Type.Object({
+  cpu: Type.Object({ util }),
+  memory: Type.Object({ util }),
+  gpus: Type.Array(Type.Object({ util, memoryUtil: util })),
+});
+
 export const WorkerDetailResponse = Type.Object(
   {
     id: Type.String(),
@@ -63,6 +70,11 @@ export const WorkerDetailResponse = Type.Object(
     endedAt: nullableString({ format: 'date-time' }),
     exitCode: nullableInteger(),
     timeline,
+    usage: Type.Optional(
+      Type.Union([WorkerUsage, Type.Null()], {
+        description: 'With `include=USAGE`: what it uses now; null unless it runs.',
+      }),
+    ),
   },
   { $id: 'WorkerDetail', description: 'Podyard only: a live, frozen or ended worker.' },
 );
@@ -99,6 +111,8 @@ export const WorkerStartResponse = Type.Object(
 export const WorkerQuery = includeQuery(
   '`ENDED`: adds the workers that ended within 24 hours, at most the last 100, as `ended`. `STARTS`: adds the last 20 starts, as `starts`.',
 );
+
+export const WorkerDetailQuery = includeQuery('`USAGE`: adds what the worker uses now, as `usage`.');
 
 export const WorkerListResponse = Type.Object(
   {

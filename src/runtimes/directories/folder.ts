@@ -6,11 +6,11 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 const O_PATH = 0o10000000;
 
 /** Users of images run as whichever id they like. */
-const ANYBODY = 0o777;
+const ANY_USER = 0o777;
 
 /**
- * An open directory whose entries are reached through its descriptor, one name at a time. Whoever can write in it may rename it
- * or put a symbolic link in its place meanwhile: what was opened stays what it was, and no link is ever followed. Linux only.
+ * An open directory whose entries are reached through its descriptor, one name at a time. A process that can write in it may rename it or
+ * replace it with a symbolic link meanwhile: the open directory stays the same, and no link is ever followed. Linux only.
  */
 export class Folder {
   readonly handle: FileHandle;
@@ -46,7 +46,7 @@ export class Folder {
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error;
     }
-    const isNew = await mkdir(this.at(name), ANYBODY).then(
+    const isNew = await mkdir(this.at(name), ANY_USER).then(
       () => true,
       (error) => {
         if (codeOf(error) !== 'EEXIST') throw error;
@@ -54,7 +54,7 @@ export class Folder {
       },
     );
     const made = await this.enter(name);
-    if (isNew) await made.handle.chmod(ANYBODY).catch(async (error) => closeAfter(made, error)); // regardless of the umask
+    if (isNew) await made.handle.chmod(ANY_USER).catch(async (error) => closeAfter(made, error)); // regardless of the umask
     return made;
   }
 

@@ -2,12 +2,12 @@ import { notEnoughGpus } from '../gpu-pools.ts';
 import { type GpuCapacity, NoCapacity, type WantedGpus } from '../runtime.ts';
 import type { Gpu } from './gpu.ts';
 
-/** Who has which GPUs, by UUID. */
+/** The GPUs of each holder, by UUID. */
 export type HeldGpus = Iterable<readonly string[]>;
 
 /**
- * Chooses the GPUs for a workload out of those that nobody holds; shared ones, as long as they have shares left, and never
- * two shares of the same GPU for one workload. Throws `NoCapacity` when there are too few.
+ * Chooses the GPUs for a workload out of the free ones, and shared ones with shares left, and never two shares of the same GPU for one
+ * workload. Throws `NoCapacity` when there are too few.
  */
 export function claimGpus(wanted: WantedGpus, gpus: readonly Gpu[], held: HeldGpus): string[] {
   const uses = countUses(held);

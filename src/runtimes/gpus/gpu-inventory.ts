@@ -10,7 +10,7 @@ export interface GpuInventoryOptions {
   monotonic?: Clock;
   /** A reading that detection has made already. */
   first?: GpuReading;
-  /** Called with each later reading that differs from the one before. */
+  /** Called when a later reading differs from the previous one. */
   onReading?: (reading: GpuReading) => void;
 }
 

@@ -54,8 +54,8 @@ export interface Detected {
 }
 
 /**
- * Looks for GPUs in each place in turn, and stops at the first that has some or cannot tell. A place that cannot tell is no
- * place without GPUs: an operator who has GPUs must not get simulated ones because a driver is broken.
+ * Looks for GPUs in each source in turn, up to the first that has some or fails. A failed source is not one without GPUs: a broken driver
+ * must not give an operator simulated GPUs.
  */
 export async function detectGpus(sources: readonly [GpuSource, ...GpuSource[]]): Promise<Detected> {
   let detected: Detected | undefined;

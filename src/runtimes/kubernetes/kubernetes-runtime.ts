@@ -147,7 +147,7 @@ class KubernetesRuntime implements Runtime {
     return clusterCapacity(await cluster.nodesWithGpus(), own, await cluster.foreignGpus());
   }
 
-  /** Does nothing: the node pulls when a pod starts, and tells then what the name stands for, unless the name fixes it. */
+  /** Does nothing: the node pulls when a pod starts, and then reports what the name stands for, unless the name fixes it. */
   async admitImage(): Promise<void> {}
 
   async prepare(image: string, { pinned }: PrepareOptions = {}): Promise<ImageIdentity | null> {

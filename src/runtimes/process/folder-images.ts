@@ -1,6 +1,6 @@
 /**
- * Copies of the folders of images, by content: a release goes on running what its image was when it was made, after the
- * folder was edited (docs/decisions/0103-identity-of-images.md). Of each digest there is
+ * Copies of the folders of images, by content: a release keeps its image as it was when the release was made, even if the folder is
+ * edited (docs/decisions/0103-identity-of-images.md). A digest has
  *   <root>/<hexadecimal digest>/files/      the folder's files
  *   <root>/<hexadecimal digest>/image.json  the command
  */
@@ -34,7 +34,7 @@ const FRESH_MS = 10 * 60_000;
 const CONCURRENT_COPIES = 8;
 const MAX_REMEMBERED = 1_000;
 const DIGEST = /sha256:([0-9a-f]{64})$/;
-/** Holds no code that runs, and changes whenever somebody looks at it. */
+/** Not run, and changed by mere use of the folder. */
 const LEFT_OUT = new Set(['.git', '__pycache__']);
 
 interface Entry {

@@ -12,7 +12,7 @@ export class ProcessGpus {
   readonly #folders: WorkloadFolders;
   readonly #gpus: ReadonlyMap<string, number> | GpuInventory;
   readonly #describe: DescribePool;
-  /** Tells which workloads sleep, so that others may have their GPUs. */
+  /** Knows which workloads sleep, so that their GPUs can be lent. */
   readonly #lending: Pick<GpuLending, 'isLent'>;
 
   constructor(

@@ -20,7 +20,7 @@ export class ProcessImages {
   constructor(files: readonly string[], built: string, root: string) {
     this.#files = files;
     this.#built = built;
-    // The data directory is often in the folder of an image that somebody works on.
+    // The data directory is often inside the folder of an image under development.
     const apart = [dirname(root), dirname(dirname(root))];
     this.#copies = new FolderImages(join(root, '.images'), { apart });
   }

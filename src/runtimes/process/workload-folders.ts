@@ -129,7 +129,7 @@ export class WorkloadFolders {
     return statSync(join(this.pathOf(id), file), { throwIfNoEntry: false })?.mtime ?? null;
   }
 
-  /** Returns '' when there is no such file. A workload is not over because the file could not be opened for want of descriptors. */
+  /** Returns '' when there is no such file. A workload is not over because the file could not be opened for lack of descriptors. */
   #read(id: string, file: string): string {
     const path = join(this.pathOf(id), file);
     try {
@@ -143,7 +143,7 @@ export class WorkloadFolders {
 
 const TOP_LEVEL = /^\/[^/]+$/;
 
-/** Returns the variable that tells the workload where its storage is. */
+/** Returns the variable with the path of the workload's storage. */
 export function mountEnv({ mounts }: Pick<WorkloadSpec, 'mounts'>): Record<string, string> {
   return mounts[0] === undefined ? {} : { RUNPOD_VOLUME_PATH: mounts[0].source };
 }

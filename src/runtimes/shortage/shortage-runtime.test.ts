@@ -76,3 +76,11 @@ test('an incident of an unknown workload changes nothing', async () => {
   await runtime.happen({ kind: 'crash', workloadId: 'nosuchworkload', exitCode: 1 });
   expect(await runtime.list()).toEqual([]);
 });
+
+test('machines pull ahead only where those of the real runtime do', async () => {
+  expect(pretending().pullAhead).toBeUndefined();
+  const inner = Object.assign(createSimulatedRuntime({ installation: 'i' }), { pullAhead: async () => true });
+  const runtime = new ShortageRuntime({ inner, inventory: new Map(), simulation: { gpus: [], slowPull: null } });
+  const wanted = { image: 'any:1', registry: null, gpuPools: [], dataCenterIds: [] };
+  expect(await runtime.pullAhead?.(wanted, new AbortController().signal)).toBe(true);
+});

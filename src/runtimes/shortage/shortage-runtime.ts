@@ -1,7 +1,6 @@
 /**
- * A runtime in front of another one that simulates shortage (domain/simulation): GPUs that come and go, in data centers
- * the machine does not have, slow pulls, workloads that crash or are preempted. The rest of Podyard cannot tell it from
- * a real cloud.
+ * A runtime in front of another one that simulates shortage (domain/simulation): GPUs that come and go, in data centers the machine does
+ * not have, slow pulls, workloads that crash or are preempted. To the rest of Podyard it looks like a real cloud.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +9,6 @@ import type { Incident, Simulation } from '../../domain/simulation/simulation.ts
 import type { ExecRequest, Execution } from '../execution.ts';
 import { type DescribePool, describePool } from '../gpu-pools.ts';
 import type {
-  AheadImage,
   Capacity,
   GpuCapacity,
   LogLine,
@@ -29,6 +27,8 @@ const KILLED = 137;
 const CRASHED = 1;
 
 export class ShortageRuntime implements Runtime {
+  /** Absent where the other runtime has none, because that says that endpoints with the same image are one pull. */
+  readonly pullAhead?: NonNullable<Runtime['pullAhead']>;
   readonly #inner: Runtime;
   readonly #inventory: Map<string, number>;
   readonly #describe: DescribePool;
@@ -47,6 +47,7 @@ export class ShortageRuntime implements Runtime {
     describePool?: DescribePool;
   }) {
     this.#inner = options.inner;
+    if (options.inner.pullAhead) this.pullAhead = options.inner.pullAhead.bind(options.inner);
     this.#inventory = options.inventory;
     this.#describe = options.describePool ?? describePool;
     this.#simulation = options.simulation;
@@ -159,10 +160,6 @@ export class ShortageRuntime implements Runtime {
 
   admitImage(image: string, auth?: RegistryAuth): Promise<void> {
     return this.#inner.admitImage(image, auth);
-  }
-
-  async pullAhead(wanted: AheadImage, signal: AbortSignal): Promise<boolean> {
-    return (await this.#inner.pullAhead?.(wanted, signal)) ?? false;
   }
 
   async imageDisk() {

@@ -111,7 +111,7 @@ export class SimulatedWorkload {
   readonly #world: SimulatedWorld;
   readonly #clock: TimerClock;
   readonly #onChange: (id: string) => void;
-  /** Those that wait for a change; absent while nobody does, as for most of thousands of workloads. */
+  /** Waiters for a change; absent while there are none, as for most of thousands of workloads. */
   #waiting: Set<() => void> | undefined;
   startedAt: number | null = null;
   frozenAt: number | null = null;
@@ -155,7 +155,7 @@ export class SimulatedWorkload {
     return this.startedAt! + runMs + before.reduce((sum, { forMs }) => sum + forMs, 0);
   }
 
-  /** True when it never prints, so that nobody waits for a line: thousands may be followed. */
+  /** True if it never prints, so that its followers are never woken: thousands may be followed. */
   get isSilent(): boolean {
     return this.behaviour.lines === QUIET.lines;
   }

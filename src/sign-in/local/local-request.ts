@@ -23,7 +23,7 @@ export function senderOf({ trustedProxies }: SignInDeps, req: IncomingMessage, r
   return { address, network: clientNetwork(address), requestId: String(res.getHeader('x-request-id') ?? '') };
 }
 
-/** Returns the actor as one who acts for the page of a sender. */
+/** Returns the actor with the address and the request id of the page's request. */
 export function withSender(actor: Actor, { address, requestId }: Sender): Actor {
   return { ...actor, origin: { interface: 'console', address, requestId } };
 }
@@ -56,7 +56,7 @@ export async function readObject(req: IncomingMessage): Promise<Record<string, u
   throw new Failure('badRequest', 'the body must be a JSON object');
 }
 
-/** Returns who the session of a request belongs to. Throws `unauthorized`. */
+/** Returns the owner of a request's session. Throws `unauthorized`. */
 export async function readSession(
   deps: SignInDeps,
   req: IncomingMessage,
@@ -68,7 +68,7 @@ export async function readSession(
   return { ...actor, sessionId: actor.sessionId!, origin: { interface: 'console', address, requestId } };
 }
 
-/** Signs in, and answers with the page's half of the session. The one that the browser had goes on elsewhere, not here. */
+/** Signs in, and answers with the page's half of the session. The browser's previous session stays valid elsewhere, but not here. */
 export async function answerSignedIn(
   deps: SignInDeps,
   req: IncomingMessage,
@@ -82,7 +82,7 @@ export async function answerSignedIn(
 }
 
 /**
- * Writes to the audit log that somebody was not let in. `ownerId`: whose account it was, null if nobody's; the entry is then for admins. Never
+ * Writes a refused sign-in to the audit log. `ownerId`: the owner of the account; null if there is none, and the entry is for admins. Never
  * throws: the refusal itself is thrown.
  */
 export async function recordRefusedSignIn(

@@ -198,7 +198,7 @@ function challengeCookie(deps: SignInDeps, req: IncomingMessage, asked: Omit<Cha
   });
 }
 
-/** Returns the challenge that this browser was given, once. Throws `unauthorized`; a 403 for somebody who is signed in. */
+/** Returns the challenge that this browser was given, once. Throws `unauthorized`; a 403 for a signed-in user. */
 async function takeChallenge(deps: SignInDeps, req: IncomingMessage, userId: string | null): Promise<string> {
   const asked = openChallenge(deps, readCookie(req.headers.cookie, CHALLENGE_COOKIE) ?? '');
   const isTimely = asked !== null && Math.abs(Date.now() - asked.startedMs) <= CHALLENGE_MS;

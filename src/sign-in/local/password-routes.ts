@@ -1,5 +1,5 @@
 /**
- * Signing in with a password (docs/decisions/0117-local-accounts.md). No answer tells whether an account exists: one that does not is
+ * Signing in with a password (docs/decisions/0117-local-accounts.md). No answer reveals whether an account exists: one that does not is
  * checked for as long, counted as strictly and refused in the same words.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -68,7 +68,7 @@ async function checkTry(
 ): Promise<void> {
   try {
     const succeeded = await limitTries(deps, { account, network: sender.network });
-    const isShort = password.length <= 4 * MAX_PASSWORD_LENGTH; // a longer one is nobody's
+    const isShort = password.length <= 4 * MAX_PASSWORD_LENGTH; // a longer one cannot be right
     const isRight = await deps.hasher.verify(sender.network, isShort ? password : '', isShort ? stored : null);
     if (!isRight) throw new Failure('unauthorized', refusal);
     await succeeded();
@@ -82,7 +82,7 @@ async function checkTry(
   }
 }
 
-/** Shows whom a link invites. It is not used by that. */
+/** Shows the user that a link invites, without using it up. */
 async function showInvitation(deps: SignInDeps, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const { secret } = await readTexts(req, ['secret']);
   const { name, email, expiresAt } = await readInvitation(deps, senderOf(deps, req, res), secret);
@@ -129,8 +129,8 @@ async function replacePassword(deps: SignInDeps, req: IncomingMessage, res: Serv
 }
 
 /**
- * To change how somebody signs in takes their password, or a sign-in of the last ten minutes that permits everything: neither a
- * browser that was left open nor the session of a narrow key is enough. Throws `conflict` without a local account.
+ * Changing a way to sign in requires the password, or a sign-in within the last ten minutes that permits everything: neither a browser that
+ * was left open nor the session of a narrow key is enough. Throws `conflict` without a local account.
  */
 export async function proveAgain(
   deps: SignInDeps,

@@ -14,7 +14,7 @@ export function proxyRoutes(deps: SignInDeps, proxy: ProxySignIn): Record<string
   return { 'POST /sign-in/proxy': (req, res) => signInByProxy(deps, proxy, req, res) };
 }
 
-/** Signs in whom the proxy vouches for. Each further request of the session has to come with the same word of the proxy. */
+/** Signs in the user that the proxy vouches for. Each further request of the session needs the same header or assertion. */
 async function signInByProxy(
   deps: SignInDeps,
   proxy: ProxySignIn,

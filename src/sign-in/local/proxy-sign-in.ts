@@ -1,6 +1,6 @@
 /**
- * Sign-in by a proxy in front of the server (docs/decisions/0117-local-accounts.md): a header that names somebody, or an assertion that is signed.
- * Both count only on a connection that is one of a trusted proxy, because anybody else can send any header.
+ * Sign-in by a proxy in front of the server (docs/decisions/0117-local-accounts.md): a header with a name, or a signed assertion. Both
+ * count only on a connection from a trusted proxy, because other clients can send any header.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { BoundedMap } from '../../core/bounded-map.ts';
@@ -12,17 +12,17 @@ import type { Claims } from '../claims.ts';
 import { readSigned } from '../logout-token.ts';
 import type { Provider } from '../read-providers.ts';
 
-/** How a proxy says whom it has signed in, as the operator's file has it. Names of headers are in lower case. */
+/** How a proxy names the user it has signed in, from the operator's file. Header names are in lower case. */
 export interface ProxySettings {
   /** On the button. */
   title: string;
-  /** Names somebody, or holds the assertion. */
+  /** Has the user's name, or the assertion. */
   header: string;
   emailHeader: string | null;
   nameHeader: string | null;
   /** Its value is a list with commas. */
   groupsHeader: string | null;
-  /** Who signs the assertions, for whom, and with which keys; null: `header` is believed as it is. */
+  /** The issuer and audience of assertions, and the URL of their keys; null: `header` is trusted as it is. */
   assertion: { issuer: string; audience: string; keysUrl: string } | null;
   /** How its groups map to roles and teams. */
   provider: Provider;

@@ -21,7 +21,7 @@ interface Given {
 }
 
 const validate = new Ajv().compile<Given>({ type: 'object', properties: OWN_MEMBERS });
-/** Nobody signs in there: it stands for the issuer of those whom a header names. */
+/** The issuer of users that a header names. Nothing is served there. */
 const HEADER_ISSUER = 'https://proxy.invalid';
 
 /** `readProviders` has reported what is wrong in the file. */

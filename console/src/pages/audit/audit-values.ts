@@ -17,7 +17,7 @@ export function operationText(operation: string): string {
   return `${record.charAt(0).toUpperCase()}${record.slice(1)}: ${verb.replaceAll('-', ' ')}`;
 }
 
-/** Who did it, with which key. */
+/** The author of a change, with their key. */
 export function actorText({ actorKind, actorName, actorId, keyName, keyId }: AuditEntry): string {
   if (actorKind === 'system') return 'Podyard';
   if (actorKind === 'unknown') return 'Unknown key';
@@ -87,7 +87,7 @@ function valueText(value: unknown): string {
 export interface AuditFilters {
   operation: string;
   recordId: string;
-  /** The user who did it. */
+  /** The author's id. */
   actorId: string;
   outcome: string;
   days: string;

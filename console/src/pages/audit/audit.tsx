@@ -28,7 +28,7 @@ import {
 const PAGE_SIZE = 50;
 const NO_FILTERS: AuditFilters = { operation: '', recordId: '', actorId: '', outcome: '', days: '', own: '' };
 
-/** Who changed what: for admins everything, for others what concerns their own records. */
+/** The changes and their authors: for admins of everything, for others of their own records. */
 export function AuditPage() {
   const isAdmin = useQuery(accountQuery).data?.role === 'ADMIN';
   const [filters, setFilter] = useFilters();

@@ -10,7 +10,7 @@ import { saveFile } from '../../ui/save-file.ts';
 import { type Build, failureOf } from './build-values.ts';
 import { logText, useBuildLog } from './use-build-log.ts';
 
-/** The log of a build, live until it has ended. The line that says why it failed is marked. Mount it anew for another build. */
+/** The log of a build, live until it has ended. The line that says why it failed is marked. Remount it for another build. */
 export function BuildLog({ build }: { build: Build }) {
   const queries = useQueryClient();
   const log = useBuildLog(build.id, () => void queries.invalidateQueries({ queryKey: ['build', build.id] }));
@@ -69,5 +69,5 @@ export function BuildLog({ build }: { build: Build }) {
 function emptyText({ status }: Build, connection: LogConnection): string {
   if (connection === 'closed') return 'It printed nothing.';
   if (status === 'QUEUED') return 'It has not begun.';
-  return connection === 'open' ? 'Connected, no output yet.' : 'Connecting…';
+  return connection === 'open' ? 'Nothing was logged yet.' : 'Connecting…';
 }

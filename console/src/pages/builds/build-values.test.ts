@@ -96,3 +96,11 @@ test('a line of another step has the step as its heading', () => {
     toLogLines({ ...line, stream: 'system', text: 'It failed:\nno' }, 'npm ci').map(({ line: text }) => text),
   ).toEqual(['It failed:', 'no']);
 });
+
+test('of a long command its beginning is shown, and how the step failed', () => {
+  const { sentence } = failureOf(
+    `Step 'RUN ${'apt-get install -y one-more '.repeat(40)}' failed with exit code 100. Its last lines:\nE: no`,
+  );
+  expect(sentence).toMatch(/^Step 'RUN apt-get install .* … .*failed with exit code 100\.$/);
+  expect(sentence!.length).toBeLessThan(300);
+});

@@ -48,6 +48,7 @@ export interface BuildFailure {
 
 /** Lines that programs print below the one that says why they failed. */
 const NOISE = /^(\[notice\]|npm (notice|warn)|npm error A complete log of this run|note: )|^\s*$/i;
+const MAX_SENTENCE = 280;
 const TELLING = /error|exception|failed|fatal|cannot|can't|could not|not found|no such|no matching|denied|unknown/i;
 
 /** Splits the reason of a build that failed. Output is as a terminal leaves it. */
@@ -57,7 +58,13 @@ export function failureOf(reason: string): BuildFailure {
   const telling = lines.filter((line) => !NOISE.test(line));
   const line = telling.findLast((each) => TELLING.test(each)) ?? telling.at(-1);
   if (sentence === undefined || line === undefined) return { line: asSentence(reason), sentence: null, output: '' };
-  return { line: line.trim(), sentence: asSentence(sentence), output: lines.join('\n') };
+  return { line: line.trim(), sentence: asSentence(shortened(sentence)), output: lines.join('\n') };
+}
+
+/** A step's command may be long: its beginning says which one it is, and the end of the sentence how it failed. */
+function shortened(sentence: string): string {
+  if (sentence.length <= MAX_SENTENCE) return sentence;
+  return `${sentence.slice(0, MAX_SENTENCE - 80)} … ${sentence.slice(-75)}`;
 }
 
 /** `it was cancelled` → `It was cancelled.` */

@@ -9,7 +9,7 @@ import { visibleText } from '../../ui/text/visible-text.ts';
 
 type Source = Schemas['GitSource'];
 
-/** A repository is connected in a terminal, and somebody may wait here to see it, or what a look finds. */
+/** A repository is connected in a terminal, and a reader may wait here for that, or for the result of a check. */
 const BUSY_MS = 5_000;
 const QUIET_MS = 60_000;
 

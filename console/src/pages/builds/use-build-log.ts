@@ -13,8 +13,8 @@ const MAX_LINES = 60_000;
 const SHOW_EVERY_MS = 100;
 
 /**
- * Reads the log of a build from its first line on, and follows it until the build has ended; then calls `onEnd`. A stream that
- * breaks goes on after the last line that came. Mount it anew for another build.
+ * Reads the log of a build from its first line on, and follows it until the build has ended; then calls `onEnd`. A broken stream resumes
+ * after the last line received. Remount it for another build.
  */
 export function useBuildLog(id: Schemas['Build']['id'], onEnd: () => void): LogState {
   const buffer = useMemo(() => new LogBuffer(MAX_LINES), []);

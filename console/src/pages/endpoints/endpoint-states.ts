@@ -8,7 +8,7 @@ interface StateRow extends StatusLook {
   needsAttention?: true;
 }
 
-/** How the states of endpoints are shown: from what needs a person to what needs nobody. */
+/** How the states of endpoints are shown, the most urgent first. */
 export const ENDPOINT_STATES = {
   FAILING: { label: 'Failing', color: 'red', needsAttention: true },
   WAITING_FOR_CAPACITY: { label: 'Waiting for capacity', color: 'orange', needsAttention: true },

@@ -1,15 +1,14 @@
-import { Alert, Button, PasswordInput, Stack, Text } from '@mantine/core';
+import { Button, PasswordInput, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
-import { messageOf } from '../../api/api-error.ts';
 import { acceptInvitation, canUsePasskeys, type Invited, readInvitation } from '../../api/local-account.ts';
 import { CardPage } from '../../ui/card-page.tsx';
-import { ErrorAlert } from '../../ui/error-alert.tsx';
+import { ErrorAlert, ErrorText } from '../../ui/error-alert.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { AddPasskey } from '../keys/add-passkey.tsx';
 
-/** Where a link of an admin leads: whoever opens it sets their password, and may add a passkey. */
+/** The page of an invitation's link: the invited user sets their password, and may add a passkey. */
 export function InvitationPage() {
   const { secret = '' } = useParams();
   const navigate = useNavigate();
@@ -42,7 +41,7 @@ function SetPassword({ secret, invited, onDone }: { secret: string; invited: Inv
     meta: { isShownInPlace: true },
     mutationFn: () => acceptInvitation(secret, password),
     onSuccess: () => {
-      queries.clear(); // of whoever was signed in before
+      queries.clear(); // of the user signed in before
       history.replaceState(history.state, '', '#/'); // the link is used, and need not stay in the history
       onDone();
     },
@@ -70,11 +69,7 @@ function SetPassword({ secret, invited, onDone }: { secret: string; invited: Inv
         required
         withAsterisk={false}
       />
-      {accept.error && (
-        <Alert color="red" role="alert">
-          {messageOf(accept.error)}
-        </Alert>
-      )}
+      {accept.error && <ErrorText error={accept.error} />}
       <Button type="submit" loading={accept.isPending} disabled={password === ''}>
         Set the password
       </Button>

@@ -20,7 +20,7 @@ import { CurrentPassword } from './current-password.tsx';
 
 const QUERY_KEY = ['local-account'];
 
-/** The reader's password and passkeys. Nothing for whoever was never invited. */
+/** The reader's password and passkeys. Nothing for a user who was never invited. */
 export function OwnSignIn() {
   const { data } = useQuery({
     queryKey: QUERY_KEY,

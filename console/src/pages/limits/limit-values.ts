@@ -27,8 +27,8 @@ export const LIMITS: Record<LimitName, LimitText> = {
   requestBytes: { label: 'Bytes of a request body', isBytes: true },
   builds: { label: 'Builds at once' },
   buildBytes: { label: 'Bytes of files for builds', isBytes: true },
-  workerQuota: { label: 'Quota of workers', isQuota: true },
-  gpuQuota: { label: 'Quota of GPUs', isQuota: true },
+  workerQuota: { label: 'Worker quota', isQuota: true },
+  gpuQuota: { label: 'GPU quota', isQuota: true },
 };
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 

@@ -1,10 +1,10 @@
-import { Alert, Button, Group, Paper, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Paper, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useSearchParams } from 'react-router';
-import { messageOf } from '../../api/api-error.ts';
 import { accountQuery } from '../../api/queries.ts';
 import { post } from '../../api/sign-in-calls.ts';
+import { ErrorText } from '../../ui/error-alert.tsx';
 import { Page } from '../../ui/page.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 import { readWaitingCli, returnUrl, type WaitingCli } from './login-values.ts';
@@ -99,11 +99,7 @@ function ByCode() {
   return (
     <form onSubmit={submit}>
       <Stack>
-        {search.error && (
-          <Alert color="red" role="alert">
-            {messageOf(search.error)}
-          </Alert>
-        )}
+        {search.error && <ErrorText error={search.error} />}
         <TextInput
           label="Code"
           description="As podyard login --device shows it. Never type a code that somebody else sent you."
@@ -133,17 +129,13 @@ interface DecisionProps {
   onDeny: () => void;
 }
 
-/** Says who asks and what it would get. */
+/** Shows the requesting program and the rights it would get. */
 function Decision({ host, place, error, isPending, onApprove, onDeny }: DecisionProps) {
   const [days, setDays] = useState('90');
   const { name } = useQuery(accountQuery).data ?? { name: '…' };
   return (
     <Stack>
-      {error && (
-        <Alert color="red" role="alert">
-          {messageOf(error)}
-        </Alert>
-      )}
+      {error && <ErrorText error={error} />}
       <Text>
         The command line on <b>{visibleText(host)}</b> ({place}) asks to act as <b>{visibleText(name)}</b>.
       </Text>

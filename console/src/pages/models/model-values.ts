@@ -7,7 +7,7 @@ export type StoredModel = Schemas['MachineModel'];
 export type ModelRoom = NonNullable<Schemas['MachineModelList']['room']>;
 export type ResolvedModel = Schemas['ResolvedModels']['models'][number];
 
-/** States that need somebody come first. */
+/** The most urgent states come first. */
 export const MODEL_STATES = {
   FAILED: { label: 'Failed', color: 'red' },
   FETCHING: { label: 'Fetching', color: 'blue' },

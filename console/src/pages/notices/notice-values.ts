@@ -64,7 +64,7 @@ export function eventsText(scope: Scope, events: readonly Event[]): string {
     .join(', ');
 }
 
-/** Returns what a destination is told, of which records, and how. */
+/** Returns what a destination is sent, about which records, and how. */
 export function destinationSummary(
   scope: Scope,
   { kind, events, waitMinutes, isEnabled }: DestinationForm,

@@ -17,7 +17,7 @@ import { Deliveries } from './deliveries.tsx';
 import { type Destination, eventsText, type Scope, STATES, stateOf } from './notice-values.ts';
 import { SendTest } from './send-test.tsx';
 
-/** Where people are told that something needs them: the account, and for admins also the installation. */
+/** The destinations of notices: of the account, and for admins also of the installation. */
 export function NoticesPage() {
   const isAdmin = useQuery(accountQuery).data?.role === 'ADMIN';
   const [scope, setScope] = useState<Scope>('ACCOUNT');

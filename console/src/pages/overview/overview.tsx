@@ -48,7 +48,7 @@ export function OverviewPage() {
   );
 }
 
-/** The first steps are shown until there is an endpoint that has answered; then until somebody has seen the answer. */
+/** The first steps are shown until there is an endpoint that has answered; then until the reader has seen the answer. */
 function useFirstSteps(snapshot: AccountSnapshot | undefined): { areShown: boolean; hide: () => void } {
   const [isHidden, setHidden] = useState(false);
   const wasNew = useRef(false);

@@ -1,8 +1,8 @@
-import { Alert, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'react-router';
-import { messageOf } from '../../api/api-error.ts';
 import { post } from '../../api/sign-in-calls.ts';
+import { ErrorText } from '../../ui/error-alert.tsx';
 import { Page } from '../../ui/page.tsx';
 import { visibleText } from '../../ui/text/visible-text.ts';
 
@@ -22,9 +22,7 @@ export function OpenPodPage() {
   return (
     <Page title="Open a pod">
       {error ? (
-        <Alert color="red" role="alert">
-          {messageOf(error)}
-        </Alert>
+        <ErrorText error={error} />
       ) : (
         <Text role="status">
           Opening port {visibleText(port ?? '')} of the pod {visibleText(pod ?? '')}…

@@ -1,5 +1,6 @@
-import { Button, Group, NativeSelect, Select, Stack, Table, TextInput, Title } from '@mantine/core';
+import { Button, Group, NativeSelect, Select, Stack, TextInput, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { useParams } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { accountQuery } from '../../api/queries.ts';
@@ -9,7 +10,7 @@ import { DeleteButton, RemoveRecord } from '../../ui/confirm-delete.tsx';
 import { CopyableId } from '../../ui/copyable-id.tsx';
 import { FormButton } from '../../ui/forms/form-button.tsx';
 import { Loaded, Page } from '../../ui/page.tsx';
-import { SmallTable } from '../../ui/tables/small-table.tsx';
+import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
 import { Name } from '../../ui/text/record-name.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
 import { Status } from '../../ui/text/status.tsx';
@@ -26,7 +27,8 @@ import {
 
 const REFRESH_MS = 10_000;
 const PARENT = { to: '/teams', label: 'Teams' };
-const TITLES = ['Name', 'Role', 'Joined', 'Actions'];
+/** Owners first. */
+const ROLE_ORDER = TEAM_ROLES.map(({ value }) => value).toReversed();
 
 /** One team with its members, and what its owners and admins can do about them. */
 export function TeamPage() {
@@ -107,6 +109,7 @@ function Members({ team, mayManage }: { team: Team; mayManage: boolean }) {
     queryKey: ['teams', team.id, 'members'],
     queryFn: () => unwrap(api.GET('/v2/teams/{id}/members', { params: { path: { id: team.id } } })),
   });
+  const columns = useMemo(() => columnsOf(team, mayManage), [team, mayManage]);
   return (
     <Stack gap="sm">
       <Group justify="space-between">
@@ -117,24 +120,55 @@ function Members({ team, mayManage }: { team: Team; mayManage: boolean }) {
       </Group>
       <Loaded query={query}>
         {({ members }) => (
-          <SmallTable
-            label="Members"
-            titles={mayManage ? TITLES : TITLES.slice(0, 3)}
-            minWidth={480}
-            isFocusable={!mayManage}
-          >
-            {members.map((member) => (
-              <MemberRow key={member.userId} team={team} member={member} mayManage={mayManage} />
-            ))}
-          </SmallTable>
+          <RecordList
+            label="members"
+            items={members}
+            columns={columns}
+            idOf={({ userId }) => userId}
+            textOf={({ userId, name, role }) => `${userId} ${name} ${roleLabel(role)}`}
+            defaultSort="name"
+            rowHeight={48}
+            aboveRem={18}
+          />
         )}
       </Loaded>
     </Stack>
   );
 }
 
-function MemberRow({ team, member, mayManage }: { team: Team; member: Member; mayManage: boolean }) {
-  const { userId, name, role, joinedAt, isSuspended } = member;
+function columnsOf(team: Team, mayManage: boolean): Column<Member>[] {
+  return [
+    {
+      title: 'Name',
+      sortKey: 'name',
+      sortValue: ({ name }) => name,
+      render: ({ name, isSuspended }) => (
+        <span className="anywhere">
+          <Name>{name}</Name>
+          {isSuspended && ' (suspended)'}
+        </span>
+      ),
+    },
+    {
+      title: 'Role',
+      width: '220px',
+      sortKey: 'role',
+      sortValue: ({ role }) => ROLE_ORDER.indexOf(role),
+      render: (member) => (mayManage ? <RoleSelect team={team} member={member} /> : roleLabel(member.role)),
+    },
+    {
+      title: 'Joined',
+      sortKey: 'joined',
+      sortValue: ({ joinedAt }) => Date.parse(joinedAt),
+      render: ({ joinedAt }) => <RelativeTime at={joinedAt} />,
+    },
+    ...(mayManage
+      ? [{ title: 'Actions', width: '90px', render: (member: Member) => <Leave team={team} member={member} /> }]
+      : []),
+  ];
+}
+
+function RoleSelect({ team, member: { userId, name, role } }: { team: Team; member: Member }) {
   const queries = useQueryClient();
   const params = { path: { id: team.id, userId } };
   const change = useMutation({
@@ -142,41 +176,28 @@ function MemberRow({ team, member, mayManage }: { team: Team; member: Member; ma
     onSettled: () => queries.invalidateQueries({ queryKey: ['teams'] }),
   });
   return (
-    <Table.Tr>
-      <Table.Td>
-        <Name>{name}</Name>
-        {isSuspended && ' (suspended)'}
-      </Table.Td>
-      <Table.Td>
-        {mayManage ? (
-          <NativeSelect
-            size="xs"
-            maw={200}
-            aria-label={visibleText(`Role of ${name}`)}
-            value={role}
-            disabled={change.isPending}
-            data={TEAM_ROLES.map(({ value, label }) => ({ value, label }))}
-            onChange={(event) => change.mutate(event.currentTarget.value as TeamRole)}
-          />
-        ) : (
-          roleLabel(role)
-        )}
-      </Table.Td>
-      <Table.Td>
-        <RelativeTime at={joinedAt} />
-      </Table.Td>
-      {mayManage && (
-        <Table.Td>
-          <DeleteButton
-            what="membership"
-            name={name}
-            consequence="What they have open for the team ends within seconds. Keys of the team stay."
-            queryKey="teams"
-            onConfirm={() => unwrap(api.DELETE('/v2/teams/{id}/members/{userId}', { params }))}
-          />
-        </Table.Td>
-      )}
-    </Table.Tr>
+    <NativeSelect
+      size="xs"
+      maw={200}
+      aria-label={visibleText(`Role of ${name}`)}
+      value={role}
+      disabled={change.isPending}
+      data={TEAM_ROLES.map(({ value, label }) => ({ value, label }))}
+      onChange={(event) => change.mutate(event.currentTarget.value as TeamRole)}
+    />
+  );
+}
+
+function Leave({ team, member: { userId, name } }: { team: Team; member: Member }) {
+  const params = { path: { id: team.id, userId } };
+  return (
+    <DeleteButton
+      what="membership"
+      name={name}
+      consequence="What they have open for the team ends within seconds. Keys of the team stay."
+      queryKey="teams"
+      onConfirm={() => unwrap(api.DELETE('/v2/teams/{id}/members/{userId}', { params }))}
+    />
   );
 }
 

@@ -52,7 +52,7 @@ const idOf = ({ id }: Team) => id;
 const linkOf = ({ id }: Team) => `/teams/${id}`;
 const textOf = ({ id, name, status }: Team) => `${id} ${name} ${TEAM_STATES[status].label}`;
 
-/** The teams of whoever signed in; admins see every team. */
+/** The teams of the signed-in user; admins see every team. */
 export function TeamsPage() {
   const { id, role } = useQuery(accountQuery).data ?? {};
   const isReader = role === 'ADMIN' || role === 'AUDITOR';

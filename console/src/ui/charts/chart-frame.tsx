@@ -19,7 +19,7 @@ interface ChartFrameProps {
   children: ReactElement;
 }
 
-/** A chart as a picture, with its values as a table for whoever asks. */
+/** A chart as a picture, with its values as a table on request. */
 export function ChartFrame({ label, rows, series, unit, onWhole, children }: ChartFrameProps) {
   const [isTable, setTable] = useState(false);
   const isEmpty = rows.every(({ values }) => series.every(({ name }) => values[name] === undefined));

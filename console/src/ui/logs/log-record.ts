@@ -8,7 +8,7 @@ export interface ShownRecord {
   lines: readonly string[];
 }
 
-/** Longer records are folded until somebody opens them. */
+/** Longer records are folded until they are opened. */
 export const OPEN_UP_TO = 20;
 
 const known = new WeakMap<LogLine, ShownRecord | null>();

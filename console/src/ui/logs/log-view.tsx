@@ -92,7 +92,7 @@ function jobsPathOf(place: LogPlace): string | null {
 function emptyText({ connection, older }: LogState, filter: LogFilter): string {
   if (connection === 'connecting') return 'Connecting…';
   if (isFiltered(filter)) return older ? 'Nothing found so far.' : 'No lines match.';
-  return connection === 'open' ? 'Connected, no output yet.' : 'No lines.';
+  return connection === 'open' ? 'Nothing was logged yet.' : 'No lines.';
 }
 
 /** A log whose filter is in the URL. */

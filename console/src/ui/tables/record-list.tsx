@@ -16,7 +16,7 @@ const SEARCH_FROM = 8;
 export interface RecordListProps<Item> extends Omit<RecordTableProps<Item>, 'sort' | 'onSort' | 'hasBlocks'> {
   /** The text that the search looks at. */
   textOf: (item: Item) => string;
-  /** The states of the records, in the order of the list: what needs somebody comes first. */
+  /** The states of the records, in the order of the list: the most urgent first. */
   states?: { table: Readonly<Record<string, StatusLook>>; of: (item: Item) => string };
   /** The column that the list is sorted by at first; `-cost` is descending. Absent: the order of `items`. */
   defaultSort?: string;
@@ -130,7 +130,7 @@ function SortSelect<Item>(props: { columns: readonly Column<Item>[]; sort: Sort;
   );
 }
 
-/** While somebody types, the URL follows after this pause. */
+/** While the user types, the URL follows after this pause, ms. */
 const PAUSE_MS = 300;
 
 /** The search of a list, which is in the URL as `?q=`: a link to the list leads to the same records. */

@@ -92,7 +92,7 @@ const SESSIONS_KEY = ['terminals'];
 const REFRESH_MS = 10_000;
 const SHOWN = 20;
 
-/** Who opened a terminal here, from where and for how long. */
+/** The terminal sessions here: user, address and duration. */
 function TerminalSessions({ isPlaceOf }: { isPlaceOf: (session: Schemas['TerminalSession']) => boolean }) {
   const query = useQuery({
     queryKey: SESSIONS_KEY,

@@ -5,7 +5,7 @@ import { UsageError } from '../../../core/usage-error.ts';
 import type { FolderEntry } from '../../../domain/builds/build.ts';
 import { hashFiles, scanFolder } from '../../../domain/builds/scan-folder.ts';
 
-/** The files of a folder by path, each with what tells it from another content. */
+/** The files of a folder by path, each with what identifies its content. */
 export type FolderState = ReadonlyMap<string, FolderEntry>;
 
 /** The difference between two states: paths to remove, then files to write. */

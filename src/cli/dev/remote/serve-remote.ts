@@ -74,7 +74,7 @@ async function keepLease(client: ApiClient, { id, name }: Endpoint, ending: Abor
   }
 }
 
-/** The log goes on after a restart of the server. */
+/** Resumes after a restart of the server. */
 async function followLog(
   client: ApiClient,
   { id }: Endpoint,

@@ -31,6 +31,7 @@ test('a sweep ends after a while, but continues while it finds endpoints that la
   await addEndpoints(1_100);
   const scaler = new EndpointScaler({
     pool: database.pool,
+    demandPool: database.pool,
     bus: { publish: () => {}, subscribe: () => () => {} } as never,
     clock: { now: () => 1_700_000_000_000 },
     monotonic: { now: () => 1_000_000 }, // time does not pass, so there is one tick
@@ -56,6 +57,7 @@ test('without active endpoints the sweep pauses for half a minute, and a gap in 
   };
   const scaler = new EndpointScaler({
     pool: database.pool,
+    demandPool: database.pool,
     bus: {
       publish: () => {},
       subscribe: () => () => {},
@@ -89,4 +91,36 @@ test('without active endpoints the sweep pauses for half a minute, and a gap in 
   onGap();
   await expect.poll(count).toBe(1); // the loop runs by itself now
   await scaler.stop();
+});
+
+test('an endpoint that a hint names is decided on before those of the sweep', async () => {
+  await sql('delete from workers');
+  await sql('delete from endpoints');
+  await addEndpoints(10);
+  const listeners = new Map<string, (id: string) => void>();
+  const inserted: string[] = [];
+  const scaler = new EndpointScaler({
+    pool: database.pool,
+    demandPool: database.pool,
+    bus: {
+      publish: () => {},
+      subscribe: (topic: string, listener: (id: string) => void) => {
+        listeners.set(topic, listener);
+        return () => {};
+      },
+      onGap: () => () => {},
+    } as never,
+    clock: { now: () => 1_700_000_000_000 },
+    logger: silentLogger,
+    frozenBudget: async () => 0,
+    insert: async ({ endpointId }) => {
+      inserted.push(endpointId);
+      return true;
+    },
+  });
+  scaler.start();
+  listeners.get('demand')?.('e9');
+  await expect.poll(() => inserted.length).toBeGreaterThanOrEqual(10);
+  await scaler.stop();
+  expect(inserted[0]).toBe('e9');
 });

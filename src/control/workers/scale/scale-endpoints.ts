@@ -42,6 +42,8 @@ const MAX_POLLED = 10_000;
 
 interface Deps {
   pool: Pool;
+  /** Has QUEUE_SETTINGS. Otherwise PostgreSQL would plan the demand of a few endpoints anew each time, which takes longer than reading it. */
+  demandPool: Pool;
   bus: Bus;
   clock: Clock;
   /** Measures intervals. */
@@ -155,17 +157,24 @@ export class EndpointScaler {
       this.#foundByResync.clear();
       this.#resyncSteps = RESYNC_STEPS;
     }
-    if (this.#resyncSteps > 0) await this.#resync();
-    const ids = this.#takeDue(now);
-    if (ids.length > 0) {
-      this.#foundActive = true;
-      this.#isAtRest = false;
-      await this.#scale(ids, now);
+    await this.#scaleDue(); // before the resync, which nobody waits for
+    if (this.#resyncSteps > 0) {
+      await this.#resync();
+      await this.#scaleDue();
     }
     if (this.#resyncSteps > 0) return { inMs: 0 };
     let nextAt = this.#resyncedAt + this.#tickMs;
     for (const [id, at] of this.#due) if (!this.#applying.has(id)) nextAt = Math.min(nextAt, at);
     return { inMs: nextAt - now };
+  }
+
+  async #scaleDue(): Promise<void> {
+    const now = this.#deps.monotonic.now();
+    const ids = this.#takeDue(now);
+    if (ids.length === 0) return;
+    this.#foundActive = true;
+    this.#isAtRest = false;
+    await this.#scale(ids, now);
   }
 
   get #tickMs(): number {
@@ -202,11 +211,11 @@ export class EndpointScaler {
   }
 
   async #scale(ids: readonly EndpointId[], now: number): Promise<void> {
-    const { pool, frozenBudget } = this.#deps;
+    const { pool, demandPool, frozenBudget } = this.#deps;
     this.#allowances.beginRead();
     const likely = new Set(ids.flatMap((id) => this.#limitedUsers.get(id) ?? []));
     const [demands, workers, uses] = await Promise.all([
-      listEndpointDemand(pool, ids),
+      listEndpointDemand(demandPool, ids),
       listControlledWorkers(pool, { endpointIds: ids }),
       readUses(pool, [...likely]),
     ]);

@@ -38,6 +38,7 @@ beforeEach(async () => {
   monotonicNow = 1_000_000;
   scaler = new EndpointScaler({
     pool: database.pool,
+    demandPool: database.pool,
     bus: { publish: () => {}, subscribe: () => () => {} } as never,
     clock: { now: () => now },
     monotonic: { now: () => monotonicNow },

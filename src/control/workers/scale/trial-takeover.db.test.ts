@@ -41,6 +41,7 @@ const trial = async () => (await sql('select state from release_trials'))[0].sta
 async function lead(pool = database.pool): Promise<void> {
   const scaler = new EndpointScaler({
     pool,
+    demandPool: pool,
     bus: { publish: () => {}, subscribe: () => () => {} } as never,
     clock: { now: Date.now },
     monotonic: { now: () => performance.now() },

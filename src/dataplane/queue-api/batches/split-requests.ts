@@ -39,7 +39,7 @@ export class RequestSplitter {
   #isEscaped = false;
   #elements = 0;
 
-  /** `isLines`: JSON lines for certain; otherwise the first bytes tell. */
+  /** `isLines`: certainly JSON lines; otherwise the first bytes decide. */
   constructor(options: { limitBytes: number; isLines: boolean }) {
     this.#limitBytes = options.limitBytes;
     this.#mode = options.isLines ? 'lines' : 'unknown';

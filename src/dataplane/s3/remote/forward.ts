@@ -13,7 +13,7 @@ export const VOLUME_HEADER = 'x-podyard-volume';
 /** The headers that operations on a volume read. How the body came, and who sent it, was checked here. */
 const SENT =
   /^(?:range|content-type|if-.+|x-amz-copy-source(?:-.+)?|x-amz-metadata-directive|x-amz-meta-mtime|x-amz-server-side-encryption.*|x-amz-object-lock.*|x-amz-tagging)$/;
-/** Headers of the connection, and those that are set anew. */
+/** Headers of the connection, and those that are replaced. */
 const NOT_RETURNED = new Set(['connection', 'keep-alive', 'date', 'transfer-encoding', 'x-amz-request-id']);
 
 /** Has a request to a volume answered by the program that mounts it. */

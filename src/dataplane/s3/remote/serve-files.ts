@@ -15,6 +15,7 @@ import { answerOnWire } from '../../wire/wire-response.ts';
 import { WireServer } from '../../wire/wire-server.ts';
 import { NameCache } from '../name-cache.ts';
 import { refuse } from '../refuse.ts';
+import { oneAtATime } from '../s3-call.ts';
 import { S3Error } from '../s3-error.ts';
 import { isS3Path, parseS3Request } from '../s3-request.ts';
 import { S3Response } from '../s3-response.ts';
@@ -48,7 +49,7 @@ const SERVER: Actor = { userId: '' as UserId, keyId: '' as KeyId, scopes: [parse
 export async function serveFiles({ root, port, token, idleMs, logger }: ServeFilesOptions): Promise<FileServer> {
   const top = await Folder.open(root);
   await sweepUploads(top, systemClock.now()).finally(() => top.close());
-  const [names, folders] = [new NameCache(), new SharedFolders()];
+  const [names, folders, moves] = [new NameCache(), new SharedFolders(), oneAtATime()];
   const room = new Room();
   let running = 0;
   let lastMs = performance.now();
@@ -58,7 +59,7 @@ export async function serveFiles({ root, port, token, idleMs, logger }: ServeFil
       throw new S3Error('AccessDenied', 'The secret of servers is missing.');
     const volume = JSON.parse(String(req.headers[VOLUME_HEADER])) as Volume;
     const deps = {
-      ...{ names, folders, logger, fileServers: null },
+      ...{ names, folders, moves, logger, fileServers: null },
       storage: { openFiles: () => Folder.open(root) },
       charges: { add: (_: string, bytes: number) => Promise.resolve(room.add(volume, bytes)) },
       listVolumes: async () => [],

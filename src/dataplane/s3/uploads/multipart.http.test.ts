@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readdir, stat, utimes } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import {
   AbortMultipartUploadCommand,
@@ -81,6 +83,45 @@ test('uploads and parts can be listed, and aborted', async () => {
   expect(await usedBytes()).toBe(before);
   await expect(part('b/later', id, 1, 'x')).rejects.toMatchObject({ name: 'NoSuchUpload' });
   await expect(abort('b/later', id)).rejects.toMatchObject({ name: 'NoSuchUpload' });
+});
+
+test('pages of uploads have each once, in the order of the bytes of their keys', async () => {
+  const keys = ['a', 'a', '～', '😀']; // in UTF-16 the last one comes before the third
+  const begun: { Key: string; UploadId: string }[] = [];
+  for (const Key of keys) begun.push({ Key, UploadId: await begin(Key) });
+  const seen: { Key: string; UploadId: string }[] = [];
+  let markers: { KeyMarker?: string; UploadIdMarker?: string } = {};
+  for (let isMore = true; isMore; ) {
+    const page = await s3.send(new ListMultipartUploadsCommand({ Bucket, MaxUploads: 1, ...markers }));
+    for (const { Key, UploadId } of page.Uploads ?? []) seen.push({ Key: Key!, UploadId: UploadId! });
+    markers = { KeyMarker: page.NextKeyMarker!, UploadIdMarker: page.NextUploadIdMarker! };
+    isMore = page.IsTruncated!;
+  }
+  expect(seen.map(({ Key }) => Key)).toEqual(keys);
+  expect(new Set(seen.map(({ UploadId }) => UploadId))).toEqual(new Set(begun.map(({ UploadId }) => UploadId)));
+  for (const { Key, UploadId } of begun) await abort(Key, UploadId);
+});
+
+test('of several puts that replace one part, one alone gives back its bytes', async () => {
+  const id = await begin('replaced');
+  await part('replaced', id, 1, Buffer.alloc(5 * MIB));
+  await server.database.pool.query('update network_volumes set used_bytes = 1000000000 where id = $1', [Bucket]);
+  const { hostname, port } = new URL(server.endpoint);
+  const head = [
+    `PUT /s3/${Bucket}/replaced?uploadId=${id}&partNumber=1 HTTP/1.1`,
+    ...['Host: x', `Authorization: Bearer ${alice.apiKey}`, 'Content-Length: 1'],
+  ];
+  const sockets = Array.from({ length: 20 }, () => connect(Number(port), hostname));
+  for (const socket of sockets) socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  const files = () => readdir(join(server.pathOf(Bucket), '.podyard-s3', `upload-${id}`));
+  await expect.poll(files, { timeout: 30_000 }).toHaveLength(22); // all have begun: with the part and the record
+  const answers = sockets.map((socket) => once(socket, 'data'));
+  for (const socket of sockets) socket.write('x');
+  for (const [text] of await Promise.all(answers)) expect(String(text)).toContain('200 OK');
+  for (const socket of sockets) socket.destroy();
+  expect(await usedBytes()).toBe(1_000_000_000 - 5 * MIB + 1);
+  await abort('replaced', id);
+  await server.database.pool.query('update network_volumes set used_bytes = 0 where id = $1', [Bucket]);
 });
 
 test('parts that are missing, changed, out of order or too small are refused, and the upload goes on', async () => {

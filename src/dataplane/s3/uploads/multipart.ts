@@ -1,6 +1,7 @@
 import type { Folder } from '../../../runtimes/directories/folder.ts';
 import { withSource } from '../copy-source.ts';
 import { etagOf } from '../etag.ts';
+import { dateOf } from '../file-time.ts';
 import { parseKey } from '../object-key.ts';
 import { checkConditions, rangeOf } from '../read-object.ts';
 import { keepingAlive, sendXml, type VolumeCall } from '../s3-call.ts';
@@ -8,6 +9,7 @@ import { S3Error } from '../s3-error.ts';
 import { headerOf, numberOf } from '../s3-request.ts';
 import { malformedXml, parseXml } from '../s3-xml.ts';
 import { encodeStrictly } from '../signature.ts';
+import { toBytes } from '../walk-keys.ts';
 import { readPayload, readSmallBody } from './payload.ts';
 import {
   createUpload,
@@ -29,9 +31,10 @@ const MAX_BODY_BYTES = 4 * 2 ** 20;
 const PAGE = 1_000;
 
 /** CreateMultipartUpload. */
-export async function beginUpload({ deps, request, res, root, volume }: VolumeCall): Promise<void> {
+export async function beginUpload(call: VolumeCall): Promise<void> {
+  const { deps, request, res, volume } = call;
   const { text: key } = fileKeyOf(request);
-  const { id } = await createUpload(root, { key, startedMs: Date.now(), mtime: mtimeOf(request) });
+  const { id } = await createUpload(call, { key, startedMs: Date.now(), mtime: mtimeOf(request) });
   deps.logger.debug({ volumeId: volume.id }, 'upload in parts begun');
   sendXml(res, 200, 'InitiateMultipartUploadResult', { Bucket: volume.id, Key: key, UploadId: id });
 }
@@ -42,7 +45,7 @@ export async function uploadPart(call: VolumeCall): Promise<void> {
   const number = partNumberOf(call);
   const payload = readPayload(request, signing);
   const part = await withUpload(root, uploadOf(call), (folder) =>
-    charged(call, payload.length, () => replacePart(folder, number, payload.bytes())),
+    charged(call, payload.length, () => replacePart(call, folder, number, payload.bytes())),
   );
   res.writeHead(200, { etag: etagOf(part), 'content-length': 0, ...payload.checksumHeaders() });
   res.end();
@@ -68,22 +71,23 @@ export async function copyPart(call: VolumeCall): Promise<void> {
             length === 0
               ? nothing()
               : file.createReadStream({ start, end: end - 1, autoClose: false, highWaterMark: 2 ** 20 });
-          return replacePart(folder, number, content);
+          return replacePart(call, folder, number, content);
         }),
       ),
     );
     sendXml(res, 200, 'CopyPartResult', {
       ETag: etagOf(part),
-      LastModified: new Date(Number(part.mtimeMs)).toISOString(),
+      LastModified: dateOf(Number(part.mtimeMs)).toISOString(),
     });
   });
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {}
 
-async function replacePart(folder: Folder, number: number, content: AsyncIterable<Buffer>) {
-  const before = await folder.look(partName(number)).catch(() => null);
-  return { value: await writePart(folder, partName(number), content), freedBytes: Number(before?.size ?? 0) };
+async function replacePart(call: VolumeCall, folder: Folder, number: number, content: AsyncIterable<Buffer>) {
+  const at = { uploadId: uploadOf(call).id, name: partName(number) };
+  const { written, freedBytes } = await writePart(call, folder, at, content);
+  return { value: written, freedBytes };
 }
 
 /** CompleteMultipartUpload: the parts become one file, and are removed only when it is there. */
@@ -137,7 +141,7 @@ export async function sendParts(call: VolumeCall): Promise<void> {
     MaxParts: max,
     IsTruncated: max > 0 && parts.length > page.length,
     Part: page.map(({ number, etag, size, modifiedMs }) => ({
-      ...{ PartNumber: number, LastModified: new Date(modifiedMs).toISOString(), ETag: etag, Size: size },
+      ...{ PartNumber: number, LastModified: dateOf(modifiedMs).toISOString(), ETag: etag, Size: size },
     })),
   };
   // So that a client that was killed knows the file whose parts it had sent.
@@ -150,9 +154,10 @@ export async function sendUploads({ request, res, root, volume }: VolumeCall): P
   const prefix = query.get('prefix') ?? '';
   const [keyMarker, idMarker] = [query.get('key-marker') ?? '', query.get('upload-id-marker') ?? ''];
   const isAfter = ({ key, id }: { key: string; id: string }) =>
-    key > keyMarker || (key === keyMarker && idMarker !== '' && id > idMarker);
+    toBytes(key) > toBytes(keyMarker) || (key === keyMarker && idMarker !== '' && id > idMarker);
   const max = Math.min(numberOf(request, 'max-uploads') ?? PAGE, PAGE);
-  const uploads = (await listUploads(root)).filter((upload) => upload.key.startsWith(prefix) && isAfter(upload));
+  const isWanted = (upload: { key: string; id: string }) => upload.key.startsWith(prefix) && isAfter(upload);
+  const uploads = await listUploads(root, { max: max + 1, isWanted });
   const page = uploads.slice(0, max);
   const isTruncated = max > 0 && uploads.length > page.length;
   sendXml(res, 200, 'ListMultipartUploadsResult', {
@@ -161,7 +166,7 @@ export async function sendUploads({ request, res, root, volume }: VolumeCall): P
     NextUploadIdMarker: isTruncated ? page.at(-1)!.id : undefined,
     ...{ MaxUploads: max, IsTruncated: isTruncated },
     Upload: page.map(({ id, key, startedMs }) => ({
-      ...{ Key: key, UploadId: id, Initiated: new Date(startedMs).toISOString(), StorageClass: 'STANDARD' },
+      ...{ Key: key, UploadId: id, Initiated: dateOf(startedMs).toISOString(), StorageClass: 'STANDARD' },
     })),
   });
 }

@@ -3,6 +3,7 @@ import { newId } from '../../../core/ids.ts';
 import { codeOf, type Folder, within } from '../../../runtimes/directories/folder.ts';
 import { HIDDEN_FOLDER } from '../../../runtimes/directories/sweep-uploads.ts';
 import { etagOf } from '../etag.ts';
+import type { VolumeCall } from '../s3-call.ts';
 import { S3Error } from '../s3-error.ts';
 import { writePart } from './write-file.ts';
 
@@ -11,6 +12,8 @@ const UPLOAD_ID = /^[a-z0-9]{14}$/;
 const RECORD = 'upload.json';
 const MAX_RECORD_BYTES = 8_192;
 const PREFIX = 'upload-';
+/** Sorted together: each alone would take longer. */
+const MANY = 100;
 
 /** An upload in parts that was begun: a directory in the hidden folder with a file for each part. */
 export interface Upload {
@@ -29,12 +32,16 @@ export interface Part {
   modifiedMs: number;
 }
 
-export async function createUpload(root: Folder, upload: Omit<Upload, 'id'>): Promise<Upload> {
+export async function createUpload(
+  call: Pick<VolumeCall, 'deps' | 'root'>,
+  upload: Omit<Upload, 'id'>,
+): Promise<Upload> {
   const id = newId();
-  await within(root, [HIDDEN_FOLDER, PREFIX + id], true, (folder) =>
+  await within(call.root, [HIDDEN_FOLDER, PREFIX + id], true, (folder) =>
     writePart(
+      call,
       folder,
-      RECORD,
+      { uploadId: id, name: RECORD },
       (async function* () {
         yield Buffer.from(JSON.stringify(upload));
       })(),
@@ -80,23 +87,36 @@ export async function listParts(folder: Folder): Promise<Part[]> {
   return parts.sort((a, b) => a.number - b.number);
 }
 
-/** Returns the uploads of a volume by key. */
-export async function listUploads(root: Folder): Promise<Upload[]> {
+/** Returns the first `max` of those uploads of a volume that are wanted, by key. However many there are, it keeps only some of them. */
+export async function listUploads(
+  root: Folder,
+  { max, isWanted }: { max: number; isWanted: (upload: Upload) => boolean },
+): Promise<Upload[]> {
   const hidden = await root.enter(HIDDEN_FOLDER).catch(() => null);
   if (hidden === null) return [];
   try {
-    const uploads: Upload[] = [];
-    for (const name of await namesIn(hidden)) {
+    let uploads: Upload[] = [];
+    const keepFirst = () => {
+      uploads = uploads.sort(byKey).slice(0, max);
+    };
+    for await (const { name } of await opendir(hidden.path)) {
       if (!name.startsWith(PREFIX)) continue;
       const folder = await hidden.enter(name).catch(() => null);
       if (folder === null) continue;
       const upload = await readRecord(folder, name.slice(PREFIX.length)).finally(() => folder.close());
-      if (upload) uploads.push(upload);
+      if (!upload || !isWanted(upload)) continue;
+      uploads.push(upload);
+      if (uploads.length > 2 * max + MANY) keepFirst();
     }
-    return uploads.sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)) || (a.id < b.id ? -1 : 1));
+    keepFirst();
+    return uploads;
   } finally {
     await hidden.close();
   }
+}
+
+function byKey(a: Upload, b: Upload): number {
+  return Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)) || (a.id < b.id ? -1 : 1);
 }
 
 /** Removes an upload with its parts; returns their bytes. Does nothing where it is gone. */

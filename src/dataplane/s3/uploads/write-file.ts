@@ -8,7 +8,7 @@ import type { VolumeCall } from '../s3-call.ts';
 import { S3Error } from '../s3-error.ts';
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DSYNC } = constants;
-const ANYBODY = 0o666;
+const ANY_USER = 0o666;
 /** So much is written before the disk is asked to keep up, so that the end of a large file need not wait for all of it. */
 const SYNC_BYTES = 64 * 2 ** 20;
 /** Up to this size a file comes in one write, which synchronizes it: one call less. */
@@ -38,22 +38,33 @@ export async function writeFile(
     const isSmall = bytes <= SMALL_BYTES;
     return creating(hidden, isSmall ? O_DSYNC : 0, async (file, path) => {
       await fill(file, content, { mtime, isSynced: isSmall });
-      const freedBytes = await within(root, key.parents, true, async (folder) => {
-        const before = await folder.look(key.name).catch(() => null);
-        await move(path, folder.at(key.name), mustBeNew);
-        return before?.isFile() && before.nlink === 1n ? Number(before.size) : 0;
-      });
+      const freedBytes = await within(root, key.parents, true, (folder) =>
+        deps.moves.run(`${volume.id}/${key.text}`, async () => {
+          const before = await folder.look(key.name).catch(() => null);
+          await move(path, folder.at(key.name), mustBeNew);
+          return before?.isFile() && before.nlink === 1n ? Number(before.size) : 0;
+        }),
+      );
       return { written: await file.stat({ bigint: true }), freedBytes };
     });
   });
 }
 
-/** Writes a file of the hidden folder under its final name: a part of an upload. */
-export async function writePart(folder: Folder, name: string, content: AsyncIterable<Buffer>): Promise<BigIntStats> {
+/** Writes a file of an upload in parts, in the folder of the upload, under its final name. `freedBytes`: of the one that it replaced. */
+export async function writePart(
+  { deps }: Pick<VolumeCall, 'deps'>,
+  folder: Folder,
+  { uploadId, name }: { uploadId: string; name: string },
+  content: AsyncIterable<Buffer>,
+): Promise<{ written: BigIntStats; freedBytes: number }> {
   return creating(folder, 0, async (file, path) => {
     await fill(file, content, { mtime: null, isSynced: false });
-    await rename(path, folder.at(name));
-    return file.stat({ bigint: true });
+    const freedBytes = await deps.moves.run(`${uploadId}/${name}`, async () => {
+      const before = await folder.look(name).catch(() => null);
+      await rename(path, folder.at(name));
+      return Number(before?.size ?? 0);
+    });
+    return { written: await file.stat({ bigint: true }), freedBytes };
   });
 }
 
@@ -64,7 +75,7 @@ async function creating<T>(
   use: (file: FileHandle, path: string) => Promise<T>,
 ): Promise<T> {
   const path = folder.at(`put-${newId()}`);
-  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | flags, ANYBODY);
+  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | flags, ANY_USER);
   try {
     return await use(file, path);
   } catch (error) {
@@ -80,7 +91,7 @@ async function fill(
   content: AsyncIterable<Buffer>,
   { mtime, isSynced }: { mtime: number | null; isSynced: boolean },
 ): Promise<void> {
-  await file.chmod(ANYBODY); // regardless of the umask: pods run as any user
+  await file.chmod(ANY_USER); // regardless of the umask: pods run as any user
   let [size, synced] = [0, 0];
   let syncing: Promise<void> = Promise.resolve();
   try {

@@ -1,6 +1,7 @@
 import { codeOf, within } from '../../../runtimes/directories/folder.ts';
 import { withSource } from '../copy-source.ts';
 import { etagOf } from '../etag.ts';
+import { dateOf } from '../file-time.ts';
 import { type ObjectKey, parseKey } from '../object-key.ts';
 import { checkConditions, openObject } from '../read-object.ts';
 import { keepingAlive, sendXml, type VolumeCall } from '../s3-call.ts';
@@ -62,7 +63,7 @@ export async function copyObject(call: VolumeCall): Promise<void> {
     );
     sendXml(res, 200, 'CopyObjectResult', {
       ETag: etagOf(stats),
-      LastModified: new Date(Number(stats.mtimeMs)).toISOString(),
+      LastModified: dateOf(Number(stats.mtimeMs)).toISOString(),
     });
   });
 }

@@ -10,8 +10,8 @@ interface CgroupFolder {
 }
 
 /**
- * Finds the control group of a controller. The container's ID in its path tells that the process with this PID is the container's.
- * Null when it is not, or has no such controller.
+ * Finds the control group of a controller. The container's ID in its path proves that the process with this PID is the container's. Null
+ * when it is not, or has no such controller.
  */
 async function findCgroupFolder(
   root: string,

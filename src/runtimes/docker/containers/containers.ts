@@ -53,8 +53,8 @@ const REMOVE_TIMEOUT_MS = 60_000;
 const SIZE_TIMEOUT_MS = 600_000;
 
 /**
- * The engine's containers of one installation, by workload id. The engine's DNS tells every container the names of its
- * neighbors, so a name does not contain the id (docs/decisions/0033-unknown-neighbors.md).
+ * The engine's containers of one installation, by workload id. The engine's DNS gives every container the names of its neighbors, so a name
+ * does not contain the id (docs/decisions/0033-unknown-neighbors.md).
  */
 export class Containers {
   readonly #engine: Engine;
@@ -140,7 +140,7 @@ export class Containers {
     return found;
   }
 
-  /** Returns the bytes that the container has written to its own layer. The engine counts them anew each time. */
+  /** Returns the bytes that the container has written to its own layer. The engine recounts them each time. */
   async sizeOf(container: string): Promise<number> {
     const path = `/containers/${container}/json`;
     const request = { method: 'GET', path, query: { size: 1 }, timeoutMs: SIZE_TIMEOUT_MS } as const;

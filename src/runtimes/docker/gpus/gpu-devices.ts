@@ -9,15 +9,15 @@ import { gpuOf, LABELS } from '../containers/container-config.ts';
 import type { ContainerSummary, Containers } from '../containers/containers.ts';
 
 /**
- * The GPUs of this machine, or simulated ones, and which of them are in use. Who has which is in the labels of the
- * containers, of all installations on the engine, so it survives restarts of Podyard.
+ * The GPUs of this machine, or simulated ones, and which of them are in use. Holders are in the labels of containers, of all installations
+ * on the engine, so they survive restarts of Podyard.
  */
 export class GpuDevices {
   readonly #containers: Containers;
   /** Pool → number of simulated GPUs, or the real ones. */
   readonly #gpus: ReadonlyMap<string, number> | GpuInventory;
   readonly #describe: DescribePool;
-  /** Tells which workloads sleep, so that others may have their GPUs. */
+  /** Knows which workloads sleep, so that their GPUs can be lent. */
   readonly #lending: Pick<GpuLending, 'isLent'>;
   /** By workload, from before the create request, so that two starts of this process never choose the same. */
   readonly #chosen = new Map<string, readonly string[]>();

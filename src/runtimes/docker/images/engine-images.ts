@@ -19,8 +19,8 @@ import { type Engine, EngineError } from '../../../engine/engine.ts';
 import { isRefusal } from '../../../engine/refusal.ts';
 import type { PrepareOptions, RegistryAuth } from '../../runtime.ts';
 import { buildImageOn, type ExampleImage, exampleOf } from './example-images.ts';
+import { JoinedWork } from './joined-work.ts';
 import { familiarName, pullImage, withTag } from './pull-image.ts';
-import { ToldWork } from './told-work.ts';
 
 /** How long a registry's answer is cached: revoked credentials start nothing new after this. */
 const ACCESS_TTL_MS = 5 * 60_000;
@@ -52,9 +52,9 @@ export class EngineImages {
   readonly #mirrors: RegistryMirrors;
   readonly #accessTtlMs: number;
   readonly #clock: Clock;
-  readonly #work = new ToldWork<ImageIdentity>();
+  readonly #work = new JoinedWork<ImageIdentity>();
   /** By name: an engine may fetch layers twice that two pulls need at the same time. */
-  readonly #pulls = new ToldWork<boolean>();
+  readonly #pulls = new JoinedWork<boolean>();
   /** By image, what is pinned, and credentials: when access was last confirmed. For images open to all it does not expire. */
   readonly #known = new BoundedMap<string, Known & { at: number }>(MAX_CACHED);
   /** The variables that images set, by id or by a name with a digest: what these stand for never changes. */
@@ -134,7 +134,7 @@ export class EngineImages {
     try {
       await this.#checkAccess(image, options.auth);
     } catch (error) {
-      // A registry that is away does not stop those who had access; others wait for it.
+      // An unreachable registry does not stop users who had access; others wait for it.
       const isAway = error instanceof Failure && error.kind === 'unavailable';
       if (!isAway || !hadAccess) throw error;
     }
@@ -225,8 +225,8 @@ export class EngineImages {
   }
 
   /**
-   * True for a name that a registry can give to another image. A short name that was not pulled here may be one that the
-   * operator gave: some engines say of their own images, too, that Docker Hub has them, where it may be a stranger's.
+   * True for a name that a registry can give to another image. A short name that was not pulled here may be one that the operator gave:
+   * some engines say of their own images, too, that Docker Hub has them, where the name may be another publisher's.
    */
   #mayHaveMoved(image: string, present: PresentImage, { pinned }: PrepareOptions): boolean {
     if (isBuildImage(image) || digestIn(image) !== null || exampleOf(image)) return false;
@@ -238,7 +238,7 @@ export class EngineImages {
     return pinned === undefined || identityOf(image, present, this.#mirrors, pinned).digest === pinned.digest;
   }
 
-  /** A tag that nobody pulled with credentials was made by the operator, even if the image has private names too. */
+  /** A tag that was never pulled with credentials was made by the operator, even if the image has private names too. */
   #isPrivate(image: string, { Id, RepoTags }: PresentImage): boolean {
     const name = familiarName(image);
     if (this.#private.has(name)) return true;
@@ -284,7 +284,7 @@ function variablesIn({ Config }: PresentImage): ReadonlySet<string> {
 }
 
 /**
- * True for an image that a build made and that was found by its id, or a part of it: its name alone tells whose it is, so others
+ * True for an image that a build made and that was found by its id, or a part of it: only its name identifies the owner, so other users
  * must not find it. The operator may have given it another name.
  */
 function isBuiltUnderOtherName(image: string, { RepoTags, Config }: PresentImage): boolean {

@@ -95,7 +95,7 @@ class PullProgress {
     this.#report(`Pulling image ${this.#image}: ${this.#describe(now)}`);
   }
 
-  /** `120.0 MB of 800.0 MB known so far, 40.0 MB/s, 17 s left`: the engine tells the size of a layer when that begins. */
+  /** `120.0 MB of 800.0 MB known so far, 40.0 MB/s, 17 s left`: the engine reports the size of a layer when its download begins. */
   #describe(now: number): string {
     const sum = (key: 'current' | 'total') =>
       [...this.#layers.values()].reduce((bytes, layer) => bytes + layer[key], 0);

@@ -216,7 +216,7 @@ export function usersOf(containers: NetworkDetails['Containers']): string[] {
   return Object.values(containers ?? {}).flatMap(({ Name = '' }) => (isKeeper(Name) ? [] : [Name]));
 }
 
-/** False for a network of an older version, or of somebody else. */
+/** False for a network of an older version, or one that Podyard did not create. */
 function isCurrent(network: NetworkDetails, { keepsBridges }: EngineKind): boolean {
   return isPinned(network) && (keepsBridges || network.Labels?.[INTERFACE_LABEL] !== undefined);
 }

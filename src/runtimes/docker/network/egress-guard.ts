@@ -212,7 +212,7 @@ export class EgressGuard {
     });
   }
 
-  /** Removes what servers have left: worker APIs that nobody serves any more, and what belongs to unused bridges. */
+  /** Removes what servers have left: worker APIs that are no longer served, and what belongs to unused bridges. */
   async #tidy(): Promise<void> {
     const { engine, network } = this.#options;
     const run = this.#run ?? (await findRunner(engine, network.name).catch(() => undefined))?.run;

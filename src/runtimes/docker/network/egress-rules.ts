@@ -195,9 +195,9 @@ function planHook(current: readonly string[], parent: string, bridge: string, ch
 }
 
 /**
- * Networks of groups are between their containers. Where the engine gives the machine an address on them, it is closed; where a
- * Docker beside it drops what nobody accepts, what stays on their bridges is accepted. Only then is `physdev` used: it makes the
- * kernel filter all bridges.
+ * Networks of groups are between their containers. Where the engine gives the machine an address on them, it is closed; where a Docker
+ * beside it drops by default, traffic within their bridges is accepted. Only then is `physdev` used: it makes the kernel filter all
+ * bridges.
  */
 function planGroups(family: Family, current: readonly string[], { filtersBridges }: LimitedBridge): string[] {
   const wanted = [

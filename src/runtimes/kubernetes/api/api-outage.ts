@@ -5,8 +5,8 @@ import type { Logger } from '../../../core/logger.ts';
 const INTERVAL_MS = 60_000;
 
 /**
- * Logs when the API server stops answering, once a minute while it does not, and when it answers again. Every request, watch and
- * task fails meanwhile: their errors are marked as reported, so that nobody else logs them.
+ * Logs when the API server stops answering, once a minute while it does not, and when it answers again. Every request, watch and task fails
+ * meanwhile: their errors are marked as reported, so that they are not logged again.
  */
 export class ApiOutage {
   readonly #logger: Logger;

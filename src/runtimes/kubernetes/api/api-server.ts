@@ -51,7 +51,7 @@ export class ApiServer {
   /** Requests so far, for benchmarks. */
   requests = 0;
 
-  /** Reads and requests nothing before the first call. `outage` is told whether the server answers. */
+  /** Sends no request before the first call. `outage` is notified of successes and failures. */
   constructor(open: () => Promise<ClusterAccess>, outage: Pick<ApiOutage, 'failed' | 'answered'> | null = null) {
     this.#open = open;
     this.#outage = outage;

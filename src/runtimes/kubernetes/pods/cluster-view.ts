@@ -170,10 +170,10 @@ export class ClusterView {
     };
   }
 
-  /** Deletes the pod and waits until it is gone. On a lost node nobody confirms the end, so it is deleted by force. */
+  /** Deletes the pod and waits until it is gone. On a lost node its end is never confirmed, so it is deleted by force. */
   async remove(pod: PodRecord, graceSeconds: number): Promise<void> {
     const now = this.pods.get(pod.key) ?? pod;
-    // Without an image nothing has run, and an old kubelet would keep pulling for a minute before it lets go.
+    // Without an image nothing has run, and an old kubelet would keep pulling for a minute before it ends.
     let isForced = this.lostSince(pod) !== null || lacksImage(now.waiting?.reason);
     await this.#delete(pod, isForced ? 0 : graceSeconds);
     const deadline = this.#clock.now() + graceSeconds * 1000 + REMOVE_TIMEOUT_MS;

@@ -1,4 +1,4 @@
-/** Pods that serve the files of network volumes (docs/decisions/0138-files-of-volumes-on-a-cluster.md). They are no workloads. */
+/** Pods that serve the files of network volumes (docs/decisions/0138-files-of-volumes-on-a-cluster.md). They are not workloads. */
 import type { KubernetesSettings } from '../../../config/kubernetes-settings.ts';
 import { isRefusal, orAbsent } from '../../../engine/refusal.ts';
 import type { FileServerPods, StorageOwner, StorageRequest, WorkloadSpec } from '../../runtime.ts';

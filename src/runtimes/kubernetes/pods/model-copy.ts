@@ -14,7 +14,7 @@ export class ModelCopy {
     this.#options = options;
   }
 
-  /** Tells what has happened since the last call. */
+  /** Reports what has happened since the last call. */
   look(pod: PodRecord): void {
     const { onModels, onBringing } = this.#options;
     if (pod.models === null) return;

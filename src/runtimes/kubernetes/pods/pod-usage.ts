@@ -36,8 +36,8 @@ const MAX_CACHED = 1_000;
 /**
  * Usage of pods, from the metrics API, else from the kubelet of their node if allowed; null where neither has it.
  *
- * A kubelet is asked itself, which takes the right `nodes/stats` and a certificate of the cluster's authority: our token goes
- * to nobody else. Where that fails it is asked through the API server, which takes `nodes/proxy`, the right to do anything there.
+ * A kubelet is asked directly, which needs the right `nodes/stats` and a certificate of the cluster's authority, so that our
+ * token reaches no other server. If that fails, it is asked through the API server, which needs `nodes/proxy`: full access to the node.
  */
 export class PodUsage {
   readonly #cluster: ClusterView;

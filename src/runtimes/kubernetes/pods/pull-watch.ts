@@ -3,12 +3,12 @@ import type { PodProgress } from './pod-events.ts';
 
 const SAY_EVERY_MS = 2_000;
 
-/** Says for how long a node has been pulling the image of a starting pod: a kubelet tells no more. */
+/** Reports how long a node has been pulling the image of a starting pod: a kubelet has no other progress. */
 export class PullWatch {
   readonly #progress: Pick<PodProgress, 'last'>;
   readonly #image: string;
   readonly #say: NonNullable<StartOptions['onBringing']>;
-  /** Null: nothing was said, or that it goes on. */
+  /** Null: nothing was reported, or that the pull continues. */
   #saidAt: number | null = null;
 
   constructor(progress: Pick<PodProgress, 'last'>, image: string, onBringing: StartOptions['onBringing']) {

@@ -8,7 +8,7 @@ import { Hint } from '../../../ui/hint.tsx';
 import { notifySuccess } from '../../../ui/notify.ts';
 import { Loaded } from '../../../ui/page.tsx';
 import { saveFile } from '../../../ui/save-file.ts';
-import { formatDate, formatNumber } from '../../../ui/text/format.ts';
+import { formatCount, formatDate, formatNumber } from '../../../ui/text/format.ts';
 import { enumLabel } from '../../../ui/text/labels.ts';
 import { Name } from '../../../ui/text/record-name.tsx';
 import { Status } from '../../../ui/text/status.tsx';
@@ -23,6 +23,8 @@ import {
 } from './batch-values.ts';
 
 const POLL_MS = 1_000;
+/** Shown only if a request is in one of them. */
+const RARE_STATES = ['CANCELLED', 'TIMED_OUT'];
 
 /** One batch: its counts, why it waits or ended, its results, and what can be done with it. */
 export function BatchDrawer(props: { endpointId: string; batchId: string | null; onClose: () => void }) {
@@ -57,7 +59,9 @@ function BatchView({ path }: { path: string }) {
           {batch.reason !== undefined && <Text size="sm">{batch.reason}</Text>}
           <BatchProgress batch={batch} />
           <Figures
-            figures={Object.entries(batch.counts).map(([state, value]) => ({ label: enumLabel(state), value }))}
+            figures={Object.entries(batch.counts)
+              .filter(([state, value]) => value > 0 || !RARE_STATES.includes(state))
+              .map(([state, value]) => ({ label: enumLabel(state), value }))}
           />
           {batch.estimate && <Text size="sm">{describeEstimate(batch)}</Text>}
           <Rejections batch={batch} />
@@ -76,7 +80,7 @@ function Rejections({ batch }: { batch: Batch }) {
   return (
     <Stack gap="xs">
       <Text size="sm" fw={600}>
-        {formatNumber(batch.requestRejected)} lines were no requests
+        {formatCount(batch.requestRejected, 'line')} rejected
       </Text>
       <List size="sm">
         {batch.rejections.slice(0, 10).map(({ line, reason }) => (
@@ -161,7 +165,7 @@ export function BatchProgress({ batch }: { batch: Batch }) {
   const { completed, failed } = progressOf(batch);
   const label = `${describeProgress(batch)} requests ended`;
   return (
-    <Progress.Root size="md" flex={1}>
+    <Progress.Root size="md" flex="1 0 auto">
       <Progress.Section value={completed} color="green" aria-label={label} />
       <Progress.Section
         value={failed}

@@ -30,7 +30,7 @@ interface Chart {
   areMeasurements?: true;
   unit?: Unit;
   hasFractions?: true;
-  /** Shown before somebody asks for all. */
+  /** Shown before all are expanded. */
   isFirst?: true;
 }
 

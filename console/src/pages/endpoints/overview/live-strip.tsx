@@ -19,7 +19,7 @@ export function LiveStrip({ endpoint, snapshot }: EndpointTabProps) {
   const points = useHistory(snapshot);
   return (
     <Paper withBorder className="live-strip" component="dl" m={0}>
-      {figuresOf(endpoint.workers.max, snapshot).map(({ label, value, note, course }) => (
+      {figuresOf(endpoint, snapshot).map(({ label, value, note, course }) => (
         <div key={label}>
           <Text component="dt" size="xs" c="dimmed">
             {label}
@@ -41,7 +41,8 @@ export function LiveStrip({ endpoint, snapshot }: EndpointTabProps) {
   );
 }
 
-function figuresOf(maxWorkers: number, snapshot: EndpointSnapshot | undefined): Figure[] {
+/** Jobs are counted since the endpoint was made; requests are in the charts below. */
+function figuresOf({ type, workers }: EndpointTabProps['endpoint'], snapshot: EndpointSnapshot | undefined): Figure[] {
   return [
     {
       label: 'Queued',
@@ -53,10 +54,14 @@ function figuresOf(maxWorkers: number, snapshot: EndpointSnapshot | undefined): 
     {
       label: 'Workers',
       value: snapshot?.summary.total,
-      note: `of ${formatNumber(maxWorkers)}`,
+      note: `of ${formatNumber(workers.max)}`,
       course: (point) => point.workersRunning + point.workersIdle + point.workersInitializing,
     },
-    { label: 'Completed', value: snapshot?.jobs.completed },
-    { label: 'Failed', value: snapshot?.jobs.failed },
+    ...(type === 'LOAD_BALANCER'
+      ? []
+      : [
+          { label: 'Completed', value: snapshot?.jobs.completed },
+          { label: 'Failed', value: snapshot?.jobs.failed },
+        ]),
   ];
 }

@@ -1,4 +1,4 @@
-/** Plans the handover of a user's records to another user. Pure. */
+/** Plans the transfer of a user's records to another user. Pure. */
 import { LIMITS, type LimitName, type Limits } from '../quotas/limits.ts';
 import type { Usage } from '../quotas/user-limits.ts';
 

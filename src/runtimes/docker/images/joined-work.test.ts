@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { OnProgress } from '../../runtime.ts';
-import { ToldWork } from './told-work.ts';
+import { JoinedWork } from './joined-work.ts';
 
 test('work is done once for all who wait, and each hears how it goes, a later one from the last line on', async () => {
-  const work = new ToldWork<string>();
+  const work = new JoinedWork<string>();
   const heard: string[][] = [[], [], []];
   let begun = 0;
   let tell: OnProgress = () => {};
@@ -31,7 +31,7 @@ test('work is done once for all who wait, and each hears how it goes, a later on
 });
 
 test('work that differs a little begins when the one before has ended, also badly, and hears of that meanwhile', async () => {
-  const work = new ToldWork<string>();
+  const work = new JoinedWork<string>();
   const heard: string[] = [];
   const events: string[] = [];
   let fail = () => {};

@@ -123,7 +123,7 @@ test('who does not exist, is suspended or is the same user cannot take over', as
   expect((await get('account', dora)).id).toBe(dora.userId);
 });
 
-test('a worker that is added during a hand-over ends up with the endpoint’s new owner', async () => {
+test('a worker that is added during a transfer ends up with the endpoint’s new owner', async () => {
   const { endpoint } = await ownEverything(rest, dora);
   await handOver(dora, emil);
   const { pool } = rest.database;

@@ -5,10 +5,10 @@ import type { UserId } from '../../core/ids.ts';
 import { createApiKey } from '../access/create-api-key.ts';
 import { KeyRing } from '../access/key-ring.ts';
 import { change } from '../change.ts';
-import { StrangerLog } from './stranger-log.ts';
+import { RefusedKeyLog } from './refused-key-log.ts';
 
 let database: TestDatabase;
-let log: StrangerLog;
+let log: RefusedKeyLog;
 let ring: KeyRing;
 const bus = { publish: () => {}, subscribe: () => () => {} };
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(() => {
-  log = new StrangerLog(database.pool);
+  log = new RefusedKeyLog(database.pool);
   const onRefused = log.add.bind(log);
   ring = new KeyRing({ pool: database.pool, bus, clock: systemClock, onRefused });
 });

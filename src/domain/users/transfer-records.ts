@@ -1,6 +1,6 @@
 /**
  * Gives everything that a user owns to another one, in one transaction: a crash leaves all of it with one of the two. Ids, URLs
- * and what runs stay as they are. Keys are not handed over, except those of running workers and pods, which open only these.
+ * and what runs stay as they are. Keys are not transferred, except those of running workers and pods, which open only these.
  * Sealed values are bound to their record, not to its user, and so stay readable.
  */
 import { Failure } from '../../core/errors.ts';
@@ -10,23 +10,23 @@ import type { User } from '../access/users.ts';
 import { readUserLimits } from '../quotas/user-limits.ts';
 import { MAX_SECRET_NAME_LENGTH } from '../secrets/secret.ts';
 import { REFERENCE_PREFIX, replaceReferences } from '../secrets/secret-references.ts';
-import { findExceeded, type Renaming, renameTaken, secretNameFrom, templateNameFrom } from './plan-hand-over.ts';
+import { findExceeded, type Renaming, renameTaken, secretNameFrom, templateNameFrom } from './plan-transfer.ts';
 
-export interface HandOverPlan {
+export interface TransferPlan {
   renamed: Renaming[];
   /** Limits of the new owner that are too low, as sentences. */
   exceeded: string[];
 }
 
-/** Records that were handed over, to be published after the commit. */
-export interface HandedOver {
+/** Records that were transferred, to be published after the commit. */
+export interface TransferredRecords {
   endpointIds: EndpointId[];
   podIds: PodId[];
   clusterIds: ClusterId[];
   workerIds: WorkerId[];
 }
 
-export async function planHandOver(db: Db, from: User, newOwner: User): Promise<HandOverPlan> {
+export async function planTransfer(db: Db, from: User, newOwner: User): Promise<TransferPlan> {
   const [own, others] = [await readUserLimits(db, [from.id]), await readUserLimits(db, [newOwner.id])];
   const named = async (table: 'templates' | 'secrets', id: UserId) =>
     (await db.query<{ id: string; name: string }>(`select id, name from ${table} where user_id = $1 order by id`, [id]))
@@ -46,8 +46,8 @@ export async function planHandOver(db: Db, from: User, newOwner: User): Promise<
 }
 
 /** Throws `conflict` if a limit of the new owner is too low. The caller holds the locks of both users' rows. */
-export async function handOver(db: Db, from: User, newOwner: User): Promise<HandedOver> {
-  const { renamed, exceeded } = await planHandOver(db, from, newOwner);
+export async function transferRecords(db: Db, from: User, newOwner: User): Promise<TransferredRecords> {
+  const { renamed, exceeded } = await planTransfer(db, from, newOwner);
   if (exceeded.length > 0) {
     throw new Failure(
       'conflict',
@@ -61,7 +61,7 @@ export async function handOver(db: Db, from: User, newOwner: User): Promise<Hand
   return move(db, from.id, newOwner.id);
 }
 
-async function move(db: Db, from: UserId, to: UserId): Promise<HandedOver> {
+async function move(db: Db, from: UserId, to: UserId): Promise<TransferredRecords> {
   const update = async <Id>(table: string, where = 'true') => {
     const text = `update ${table} set user_id = $2 where user_id = $1 and ${where} returning id`;
     return (await db.query<{ id: Id }>(text, [from, to])).rows.map(({ id }) => id);

@@ -6,16 +6,16 @@ interface Work<T> {
   last?: string;
 }
 
-/** Merges concurrent calls with the same key into one piece of work, and tells each of them how it goes. */
-export class ToldWork<T = void> {
+/** Merges concurrent calls with the same key into one piece of work, and reports its progress to each of them. */
+export class JoinedWork<T = void> {
   readonly #work = new Map<string, Work<T>>();
 
-  /** A call that joins work in progress hears the last line first. */
+  /** A call that joins running work gets its last line first. */
   run(key: string, onProgress: OnProgress | undefined, begin: (onProgress: OnProgress) => Promise<T>): Promise<T> {
     return join(this.#work.get(key) ?? this.#begin(key, begin), onProgress);
   }
 
-  /** Begins when the work of others with that key has ended, however that was, and hears how it goes. `hasWaited`: there was some. */
+  /** Begins when running work with that key has ended, failed or not, and reports the progress of both. `hasWaited`: there was some. */
   async runAfter(
     key: string,
     onProgress: OnProgress | undefined,
@@ -30,12 +30,12 @@ export class ToldWork<T = void> {
   }
 
   #begin(key: string, begin: (onProgress: OnProgress) => Promise<T>): Work<T> {
-    const told: Pick<Work<T>, 'listeners' | 'last'> = { listeners: new Set() };
+    const begun: Pick<Work<T>, 'listeners' | 'last'> = { listeners: new Set() };
     const result = begin((line) => {
-      told.last = line;
-      for (const listener of told.listeners) listener(line);
+      begun.last = line;
+      for (const listener of begun.listeners) listener(line);
     }).finally(() => this.#work.delete(key));
-    const work = Object.assign(told, { result });
+    const work = Object.assign(begun, { result });
     this.#work.set(key, work);
     return work;
   }
