@@ -50,6 +50,7 @@ export function newApp(deps: RestDeps, options: AppOptions): { app: RestApp; fin
     bodyLimit: REST_BODY_LIMIT_BYTES,
     genReqId: newRequestId,
     requestIdHeader: false,
+    pluginTimeout: 0, // routes are added in turns, which may take more than its 10 s on a busy machine
     return503OnClosing: false, // Fastify's 503 has another shape; the outer server stops accepting first
     routerOptions: { maxParamLength: MAX_VALUE_LENGTH },
     rewriteUrl: ({ url }) => rewriteUrl(url!),
