@@ -130,11 +130,7 @@ describe.skipIf(!hasEngine || !hasRegistryProgram())('with an engine and a regis
       };
       const id = await startBuild(server, `note ${held}`);
       await arrived.promise;
-      await until('its record says so', async () => {
-        const now = await read(id);
-        if (now.status !== 'PUSHING') console.log(JSON.stringify(now));
-        return now.status === 'PUSHING';
-      });
+      await until('its record says so', async () => (await read(id)).status === 'PUSHING');
       await server.kill();
       killed.resolve();
       await server.start();
