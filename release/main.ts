@@ -62,7 +62,7 @@ async function release(): Promise<void> {
   const sources = await builtSources(facts.files, options.fresh);
   if (parts.has('npm')) await report(writeNpmPackage(out, sources));
   if (parts.has('cli')) {
-    await report(writeCli(out, facts, sources, await productionPackages(architectures[0]!)));
+    await report(writeCli(out, work, facts, sources, await productionPackages(architectures[0]!)));
   }
 
   // One processor after the other: they share the disk, and each compresses on several threads.

@@ -1,17 +1,14 @@
-import { extname, join } from 'node:path';
 import type { Companion, RunningServer } from './compose/build-server.ts';
 import { pickRoles } from './compose/roles.ts';
 import { CleanUpStack } from './compose/serving.ts';
 import { launchDatabase, refuseSecondServer } from './compose/start-database.ts';
 import type { Config } from './config/config.ts';
+import { programFile } from './core/files/own-package.ts';
 import type { Logger } from './core/logger.ts';
 import { readCertificate } from './dataplane/wire/certificate.ts';
 import { explainDataFault } from './db/explain-data-fault.ts';
 
 export type { RunningServer };
-
-/** The program of a data process: beside this file, compiled like it. */
-const DATA_PROCESS_FILE = join(import.meta.dirname, `data-process${extname(import.meta.filename)}`);
 
 /**
  * Builds the server from its configuration and starts it; undoes everything on failure. Most of the program loads while
@@ -25,7 +22,7 @@ export async function startServer(
 ): Promise<RunningServer> {
   const isFirstOfSeveral = config.dataProcesses > 1;
   const roles = isFirstOfSeveral ? pickRoles(config.roles, 'control') : config.roles;
-  const dataProcessFile = DATA_PROCESS_FILE;
+  const dataProcessFile = programFile('data-process');
   const cleanUp = new CleanUpStack();
   try {
     if (config.tls !== null) await readCertificate(config.tls); // a wrong file fails before anything runs

@@ -29,7 +29,7 @@ export async function builtSources(files: string[], isFresh: boolean): Promise<s
       await symlink(`${ROOT}/${modules}`, `${folder}/${modules}`);
     }
     const build = (command: string, ...args: string[]) => runProgram(command, args, { cwd: folder, env: ENVIRONMENT });
-    await build(`${ROOT}/node_modules/.bin/tsc`, '-p', 'tsconfig.build.json');
+    await build(process.execPath, 'scripts/build-program.ts');
     await build(process.execPath, 'console/build.ts');
     await build(process.execPath, 'scripts/build-docs.ts');
   });

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { buildProgram } from '../../scripts/build-program.ts';
 import { type ReleaseFacts, ROOT } from '../release-facts.ts';
-import { below, type Entry, fileEntry, folderEntries, textEntry } from '../tree/entry.ts';
+import { below, fileEntry, folderEntries, textEntry } from '../tree/entry.ts';
 import { writeTar } from '../tree/write-tar.ts';
 import { publishedPackage, runsAtRunTime } from './app.ts';
 
@@ -11,19 +11,22 @@ import { publishedPackage, runsAtRunTime } from './app.ts';
  * is in the archive.
  */
 const OF_THE_SERVER =
-  /^(server|compose\/(?!process\/(end-on-signal|process-messages)\.).*|runtimes\/.*|cli\/server\/demo|cli\/doctor\/doctor)\.js$/;
+  /\/src\/(server|compose\/(?!process\/(end-on-signal|process-messages)\.).*|runtimes\/.*|dataplane\/.*|cli\/server\/demo|cli\/doctor\/doctor)\.ts$/;
 const INSTEAD = `throw new Error('this is the command line alone, which has no server: install Podyard for this command');\n`;
 
-/** Imports in the JavaScript that tsc writes. */
-const IMPORT = /^(?:import|export)\b[^'"]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm;
-
 /**
- * Writes the command line alone, for any system with Node.js 24, and returns the archive's name. It has the modules that
+ * Writes the command line alone, for any system with Node.js 24, and returns the archive's name. It has what
  * `main.js` reaches without a server, their packages, and the worker kits.
  */
-export async function writeCli(out: string, facts: ReleaseFacts, sources: string, packages: string): Promise<string> {
+export async function writeCli(
+  out: string,
+  work: string,
+  facts: ReleaseFacts,
+  sources: string,
+  packages: string,
+): Promise<string> {
   const name = `podyard-cli-${facts.version}`;
-  const { entries, packageNames } = await reachableModules(`${sources}/dist`);
+  const packageNames = await bundleCommands(sources, `${work}/cli`);
   const modules = await Promise.all(
     [...(await withDependencies(packages, packageNames))].map(async (path) =>
       below(
@@ -39,7 +42,7 @@ export async function writeCli(out: string, facts: ReleaseFacts, sources: string
       fileEntry('bin/podyard', `${ROOT}/bin/podyard`, true),
       textEntry('package.json', await publishedPackage()),
       fileEntry('LICENSE', `${ROOT}/LICENSE`),
-      ...below('dist', entries),
+      ...below('dist', await folderEntries(`${work}/cli`)),
       ...modules.flat(),
       ...kits.map((file) => fileEntry(file, `${ROOT}/${file}`)),
     ]),
@@ -48,22 +51,14 @@ export async function writeCli(out: string, facts: ReleaseFacts, sources: string
   return `${name}.tar.gz`;
 }
 
-async function reachableModules(dist: string): Promise<{ entries: Entry[]; packageNames: Set<string> }> {
-  const entries = new Map<string, Entry>();
-  const packageNames = new Set<string>();
-  const visit = async (path: string): Promise<void> => {
-    if (entries.has(path) || path.startsWith('../workers/')) return; // the kits are packed as they are
-    const isOfServer = OF_THE_SERVER.test(path);
-    entries.set(path, isOfServer ? textEntry(path, INSTEAD) : fileEntry(path, join(dist, path)));
-    if (isOfServer) return;
-    for (const [, named, bare, loaded] of (await readFile(join(dist, path), 'utf8')).matchAll(IMPORT)) {
-      const target = (named ?? bare ?? loaded)!;
-      if (target.startsWith('.')) await visit(join(dirname(path), target));
-      else if (!target.startsWith('node:')) packageNames.add(/^(@[^/]+\/)?[^/]+/.exec(target)![0]);
-    }
-  };
-  await visit('main.js');
-  return { entries: [...entries.values()], packageNames };
+/** Bundles the program without the server into a folder, and returns the packages that it imports. */
+async function bundleCommands(sources: string, folder: string): Promise<Set<string>> {
+  const withoutServer = { name: 'without-server', load: (id: string) => (OF_THE_SERVER.test(id) ? INSTEAD : null) };
+  const { output } = await buildProgram(sources, folder, { programs: ['main'], plugins: [withoutServer] });
+  const files = new Set(output.map(({ fileName }) => fileName));
+  const imported = output.flatMap((file) => (file.type === 'chunk' ? [...file.imports, ...file.dynamicImports] : []));
+  const packages = imported.filter((name) => !files.has(name) && !name.startsWith('node:'));
+  return new Set(packages.map((name) => /^(@[^/]+\/)?[^/]+/.exec(name)![0]));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Argument, Command, CommanderError, type ErrorOptions } from 'commander';
-import { readVersion } from '../core/files/read-version.ts';
+import { readVersion } from '../core/files/own-package.ts';
 import { didYouMean } from '../core/text/closest.ts';
 import { completionScript, findCandidates, SHELLS, type Shell } from './help/completion.ts';
 import { addExamples } from './help/examples.ts';

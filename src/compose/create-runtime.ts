@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readBuildRegistry } from '../builders/pushed/read-places.ts';
 import type { Config } from '../config/config.ts';
+import { OWN_PACKAGE } from '../core/files/own-package.ts';
 import type { Logger } from '../core/logger.ts';
 import { closest } from '../core/text/closest.ts';
 import type { Bus } from '../db/bus.ts';
@@ -25,7 +26,7 @@ import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import { builtImagesIn } from './create-builder.ts';
 import { openGpus } from './open-gpus.ts';
 
-const OWN_IMAGES_FILE = fileURLToPath(new URL('../../workers/images.json', import.meta.url));
+const OWN_IMAGES_FILE = fileURLToPath(new URL('workers/images.json', OWN_PACKAGE));
 
 const DEFAULT_SIMULATED_GPUS: NonNullable<Config['simulateGpus']> = [{ pool: 'ADA_24', dataCenterId: null, total: 4 }];
 

@@ -1,5 +1,5 @@
+import { readVersion } from '../core/files/own-package.ts';
 import { type Disk, readDisk } from '../core/files/read-disk.ts';
-import { readVersion } from '../core/files/read-version.ts';
 import type { InstallationFacts, SleepSupport } from '../domain/installation-facts.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';

@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { OWN_PACKAGE } from '../core/files/own-package.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { type Db, type Pool, transaction } from './pool.ts';
 
-const MIGRATIONS = new URL('../../migrations/', import.meta.url);
+const MIGRATIONS = new URL('migrations/', OWN_PACKAGE);
 /**
  * The first line of a migration that versions without it can run on. It changes no table and no column, so that they also
  * write complete backups.

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, type GraphQLSchema, isEnumType, isObjectType, Kind } from 'graphql';
+import { OWN_PACKAGE } from '../core/files/own-package.ts';
 import type { GraphqlCall, Resolvers } from './graphql-call.ts';
 import { accountResolvers } from './resolvers/account-resolvers.ts';
 import { catalogResolvers } from './resolvers/catalog-resolvers.ts';
@@ -11,7 +12,7 @@ import { secretResolvers } from './resolvers/secret-resolvers.ts';
 import { templateResolvers } from './resolvers/template-resolvers.ts';
 import { volumeResolvers } from './resolvers/volume-resolvers.ts';
 
-const SCHEMA_FILE = new URL('../../api/schema.graphql', import.meta.url);
+const SCHEMA_FILE = new URL('api/schema.graphql', OWN_PACKAGE);
 
 /** The cost of a field with a resolver (answer-size.ts): it takes about as long as this many others. */
 const RESOLVER_FIELDS = 5;

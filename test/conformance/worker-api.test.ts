@@ -485,6 +485,26 @@ describe('readiness and health', () => {
     expect((await own.ping('status=ended&since=60000')).body).toEqual({ jobs: [] });
   });
 
+  test('one that leaves the output of its program to the log waits for the line with the reason, and quotes those before it', async () => {
+    const id = await plane.endpoint(1);
+    const own = await plane.worker(id);
+    const job = await leased(own, id);
+    const reason = 'The program ended (exit code 3)';
+    const print = (...lines: string[]) =>
+      plane.sql(
+        `insert into log_lines (workload_id, endpoint_id, ts, source, line)
+         select $1, $2, now(), 'container', l from unnest($3::text[]) as l`,
+        own.id,
+        id,
+        lines,
+      );
+    await print('about to crash');
+    const answer = own.ping(`status=ended&since=5000&log=true&${new URLSearchParams({ reason })}`);
+    await print(`! ${reason}`, '! Its job has failed with it: it runs again');
+    expect((await answer).body).toEqual({ jobs: [job] });
+    expect(await plane.status(id, job)).toMatchObject({ status: 'FAILED', error: `${reason}:\nabout to crash` });
+  });
+
   test('that names jobs no job can have is answered as ever', async () => {
     const own = await plane.worker(await plane.endpoint(1));
     expect((await own.ping('job_id=%00,a%00b,x&runpod_version=1')).status).toBe(200);

@@ -7,6 +7,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildProgram } from '../../scripts/build-program.ts';
 import { newId } from '../../src/core/ids.ts';
 import { Api } from '../e2e/api.ts';
 import { composeCommand } from './compose-command.ts';
@@ -57,7 +58,7 @@ async function npm(folder: string, ...args: string[]): Promise<string> {
 async function pack(): Promise<string> {
   const folder = join(work, 'source');
   const dist = join(folder, 'dist');
-  await run('tsc', ['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', dist], { env: process.env });
+  await buildProgram(ROOT, dist);
   for (const name of readdirSync(join(ROOT, 'dist'), { withFileTypes: true })) {
     const isBuiltByOthers = name.isDirectory() && !existsSync(join(ROOT, 'src', name.name));
     if (isBuiltByOthers) cpSync(join(ROOT, 'dist', name.name), join(dist, name.name), { recursive: true });

@@ -138,6 +138,20 @@ describe('dev --remote', () => {
     expect(dev.printed).not.toContain('a new worker starts');
   });
 
+  test('a handler that ends its process fails its job at once, with the last lines, and runs again', async () => {
+    await save(
+      'handler.js',
+      "export default async ({ input }) => { if (input.end) { console.log('about to crash'); process.exit(3); } return 'alive'; };\n",
+    );
+    await answers('alive');
+    expect(await api.runToEnd(dev.id, { end: true })).toMatchObject({
+      status: 'FAILED',
+      error: expect.stringMatching(/^The program ended \(exit code 3\):\n(?:.*\n)*about to crash$/),
+    });
+    expect(await api.runToEnd(dev.id, {})).toMatchObject({ status: 'COMPLETED', output: 'alive' });
+    await until('it says so', async () => dev.printed.includes('Its job has failed with it: it runs again'));
+  }, 120_000);
+
   test('a worker that dies is replaced by one with the files as they are now', async () => {
     await save(
       'handler.js',

@@ -9,7 +9,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 let root: string;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'podyard-removal-'));
-  for (const folder of ['bin', 'etc', 'run/systemd/system', 'opt/podyard/current/bin', 'var/lib/podyard', 'srv/moved']) {
+  for (const folder of [
+    'bin',
+    'etc',
+    'run/systemd/system',
+    'opt/podyard/current/bin',
+    'var/lib/podyard',
+    'srv/moved',
+  ]) {
     await mkdir(join(root, folder), { recursive: true });
   }
   const programs = {
@@ -45,7 +52,9 @@ test.each(['%', '"%"', "'%'"])('a removal stops the workers of the data that the
 test('a database of one’s own counts, and without settings it is the package’s folder', async () => {
   const data = join(root, 'var/lib/podyard');
   const url = 'postgresql://db/podyard';
-  expect(await runScript('prerm', 'remove', `PODYARD_DATABASE_URL=${url}`)).toBe(`stop-workers | ${data} | ${url} | \n`);
+  expect(await runScript('prerm', 'remove', `PODYARD_DATABASE_URL=${url}`)).toBe(
+    `stop-workers | ${data} | ${url} | \n`,
+  );
   await rm(join(root, 'etc/podyard.env'));
   expect(await runScript('prerm', 'remove', null)).toBe(`stop-workers | ${data} |  | \n`);
 });
@@ -54,7 +63,8 @@ test('a purge takes the package’s folder, and says that data elsewhere stays',
   const moved = join(root, 'srv/moved');
   const output = await runScript('postrm', 'purge', SETTINGS(`"${moved}"`));
   expect(output).toBe(`podyard: the data in ${moved} stays: the package did not make that folder\n`);
-  for (const gone of ['var/lib/podyard', 'etc/podyard.env', 'opt/podyard']) expect(existsSync(join(root, gone))).toBe(false);
+  for (const gone of ['var/lib/podyard', 'etc/podyard.env', 'opt/podyard'])
+    expect(existsSync(join(root, gone))).toBe(false);
   expect(existsSync(moved)).toBe(true);
 });
 

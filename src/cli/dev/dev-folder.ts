@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, delimiter, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import { fileReason } from '../../core/files/file-reason.ts';
+import { OWN_PACKAGE } from '../../core/files/own-package.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { nodeFlags } from '../../domain/builds/dockerfile-of.ts';
 import type { Recipe } from '../../domain/builds/recipe.ts';
@@ -29,7 +31,7 @@ export interface DevFolder {
   missing: string[];
 }
 
-const KITS = new URL('../../../workers/', import.meta.url).pathname;
+const KITS = fileURLToPath(new URL('workers/', OWN_PACKAGE));
 const DEFAULT_PORT = '8000/http';
 
 /** Reads what the folder serves, and how. Runs nothing of it. Throws a sentence that says what is missing, and where. */

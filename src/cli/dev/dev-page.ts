@@ -5,9 +5,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { OWN_PACKAGE } from '../../core/files/own-package.ts';
 import type { Target } from '../shared/api-client.ts';
 
-const PAGE = new URL('../../../workers/dev/page.html', import.meta.url);
+const PAGE = new URL('workers/dev/page.html', OWN_PACKAGE);
 
 /** The endpoint that the page sends jobs to. */
 export interface DevEndpoint {

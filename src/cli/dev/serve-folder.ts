@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { makeFolder } from '../../core/files/make-folder.ts';
+import { OWN_PACKAGE } from '../../core/files/own-package.ts';
 import { buildNameOf } from '../../domain/builds/build-image.ts';
 import { ApiClient, type Target } from '../shared/api-client.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
@@ -13,7 +15,7 @@ import { openDevPage } from './dev-page.ts';
 
 const ENDPOINTS = '/2026-08/v2/serverless';
 const SECRETS = '/v2/account/secrets';
-const RUN_AGAIN = new URL('../../../workers/dev/run-again.js', import.meta.url).pathname;
+const RUN_AGAIN = fileURLToPath(new URL('workers/dev/run-again.js', OWN_PACKAGE));
 /** How long a worker gets to end its job when the command ends. */
 const END_MS = 10_000;
 

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Argument, type Command } from 'commander';
+import { OWN_PACKAGE } from '../../core/files/own-package.ts';
 import type { CliOutput } from '../shared/cli-pieces.ts';
 
 /**
@@ -14,7 +15,7 @@ const KITS = {
     'podyard-worker.d.mts': 'javascript/podyard-worker.d.ts',
   },
 } as const;
-const WORKERS = new URL('../../../workers/', import.meta.url);
+const WORKERS = new URL('workers/', OWN_PACKAGE);
 type Language = keyof typeof KITS;
 
 /** Adds `kit`, which copies a worker kit into the current folder. The same in a checkout and with the package. */

@@ -6,15 +6,17 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
+import { OWN_PACKAGE } from '../../core/files/own-package.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { compareVersions, newestArchive, openPlace, SUMS } from '../../outbound/release-place.ts';
 import type { CliPieces } from '../shared/cli-pieces.ts';
 
 const SIGNATURE = 'SHA256SUMS.sig';
 /** The tree of the unpacked archive, when this is the program in it. */
-const OWN_TREE = resolve(import.meta.dirname, '../../../..');
+const OWN_TREE = resolve(fileURLToPath(new URL('..', OWN_PACKAGE)));
 
 interface UpgradeOptions {
   /** An archive, or a folder with archives; a path or a URL. */

@@ -61,7 +61,7 @@ export class BuildLog {
     if (event.kind === 'pushing') this.#isPushing = true;
     else if (event.kind === 'step') this.#addStep(event);
     else this.#addLine(event);
-    this.#storing ??= this.#storeSoon();
+    if (this.#hasNews()) this.#storing ??= this.#storeSoon(); // a push is stored with its step, which follows
   }
 
   /** Adds a line of Podyard's own. */

@@ -288,6 +288,28 @@ test('a reader gets lines while the build runs, and the end', async () => {
   expect(seen).toEqual(['one', 'two', 'COMPLETED']);
 });
 
+test('a push that begins after everything else was stored is shown while it lasts', async () => {
+  const at = new Date();
+  const pushed = Promise.withResolvers<void>();
+  builder.make = async (request, { onEvent }) => {
+    onEvent({ kind: 'step', step: 'a', name: 'RUN a', state: 'COMPLETED', at });
+    await expect.poll(async () => (await read(id)).steps.length).toBe(1);
+    onEvent({ kind: 'pushing' });
+    onEvent({ kind: 'step', step: 'b', name: 'Push', state: 'RUNNING', at });
+    await pushed.promise;
+    return imageOf(request);
+  };
+  const id = await queue();
+  const ran = run();
+  try {
+    await expect.poll(() => read(id)).toMatchObject({ status: 'PUSHING', steps: [{}, { status: 'RUNNING' }] });
+  } finally {
+    pushed.resolve();
+    await ran;
+  }
+  expect((await read(id)).status).toBe('COMPLETED');
+});
+
 test('a running build that is cancelled ends as CANCELLED, and the next one begins', async () => {
   const begun = Promise.withResolvers<void>();
   builder.make = async (request, { signal }) => {

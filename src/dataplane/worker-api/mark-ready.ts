@@ -5,6 +5,7 @@ import { quoteOutput } from '../../domain/logs/quote-output.ts';
 import { countStart, type WorkerStart } from '../../domain/workers/worker-timeline.ts';
 import { sendJson } from '../exchange.ts';
 import { checkStopOrders } from './job-stop.ts';
+import { logBefore } from './log-before.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 /**
@@ -67,7 +68,11 @@ async function failJobs({ plane, worker }: WorkerCall, query: URLSearchParams): 
     values: [worker.id, ago('since'), ago('until')],
   });
   const reason = (query.get('reason') ?? 'the program ended').slice(0, MAX_REASON_CHARS);
-  const error = quoteOutput(reason, (query.get('output') ?? '').split('\n')).replaceAll('\0', '\uFFFD');
+  const isInLog = rows.length > 0 && query.get('log') === 'true';
+  const lines = isInLog
+    ? await logBefore(plane.pool, worker.id, reason, ago('since'))
+    : (query.get('output') ?? '').split('\n');
+  const error = quoteOutput(reason, lines).replaceAll('\0', '\uFFFD');
   const failed = await Promise.all(
     rows.map(({ id }) =>
       plane.dispatch.finish({ jobId: id, workerId: worker.id, status: 'FAILED', output: null, error }),

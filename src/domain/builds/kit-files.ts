@@ -1,3 +1,4 @@
+import { OWN_PACKAGE } from '../../core/files/own-package.ts';
 import type { Recipe } from './recipe.ts';
 
 /** A file of the worker kits. */
@@ -8,7 +9,7 @@ export interface KitFile {
   source: URL;
 }
 
-const WORKERS = new URL('../../../workers/', import.meta.url);
+const WORKERS = new URL('workers/', OWN_PACKAGE);
 
 /** The kits as their users import them, and the runners, which are beside them. */
 const FILES = {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ErrorObject } from 'ajv';
 import { type Document, isMap, isNode, LineCounter, type Node, parseDocument } from 'yaml';
+import { OWN_PACKAGE } from '../../core/files/own-package.ts';
 import { didYouMean } from '../../core/text/closest.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { fits } from './fits-schema.ts';
@@ -16,7 +17,7 @@ export interface ProjectFields {
   secrets?: Record<string, string>;
 }
 
-const SCHEMA = new URL('../../../api/podyard-yaml.json', import.meta.url);
+const SCHEMA = new URL('api/podyard-yaml.json', OWN_PACKAGE);
 /** The schema is valid, which tests say, and used once: neither checking nor optimizing it pays. */
 const AJV = {
   ...{ allErrors: true, strict: false, validateFormats: false, verbose: true },

@@ -2,14 +2,14 @@
  * Fetches files in a thread of its own, which starts with the first fetch and ends when it has had nothing to do for a while: hashing and
  * reading a gigabyte takes a second of CPU, in which this process would answer no requests.
  */
-import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Failure, messageOf } from '../../core/errors.ts';
+import { programFile } from '../../core/files/own-package.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
 import type { FileOrigin, OnSize, SlowRule } from './fetch-file.ts';
 import type { Reach } from './http-get.ts';
 
-const THREAD = join(import.meta.dirname, `fetch-thread${extname(import.meta.filename)}`);
+const THREAD = programFile('models/fetch/fetch-thread');
 const IDLE_MS = 10_000;
 /** Little is kept in its heap: buffers are collected sooner. */
 const SMALL = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 128 };

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
+import { OWN_PACKAGE } from '../../core/files/own-package.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 
-const FOLDER = new URL('../../../api/', import.meta.url);
+const FOLDER = new URL('api/', OWN_PACKAGE);
 
 /**
  * The OpenAPI description, with the server's own URL: `file` in `api/`, which scripts/write-openapi.ts generates from the

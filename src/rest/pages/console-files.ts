@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { OWN_PACKAGE } from '../../core/files/own-package.ts';
 
 /** Where `console/build.ts` puts it, in the source tree and in the published package alike. */
-const FOLDER = fileURLToPath(new URL('../../../dist/console/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('dist/console/', OWN_PACKAGE));
 export const CONSOLE_ASSETS = `${FOLDER}assets/`;
 
 /** Begins the one script that is within the page. */

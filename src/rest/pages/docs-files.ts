@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { OWN_PACKAGE } from '../../core/files/own-package.ts';
 
 /** Where `scripts/build-docs.ts` puts it, in the source tree and in the published package alike. */
-const FOLDER = fileURLToPath(new URL('../../../dist/docs/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('dist/docs/', OWN_PACKAGE));
 export const DOCS_ASSETS = `${FOLDER}assets/`;
 /** Files of the repository that pages offer to copy, under their own names. */
 export const DOCS_DOWNLOADS = `${FOLDER}files/`;

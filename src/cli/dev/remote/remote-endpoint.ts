@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { OWN_PACKAGE } from '../../../core/files/own-package.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { contentHashOf } from '../../../domain/builds/content-hash.ts';
 import { startCommand } from '../../../domain/builds/dockerfile-of.ts';
@@ -16,7 +17,7 @@ import type { CommandOutput } from '../../shared/cli-pieces.ts';
 import { chooseEndpoint } from '../dev-folder.ts';
 import type { DevOptions } from '../dev-options.ts';
 
-const SUPERVISOR = new URL('../../../../workers/dev/run-remote.sh', import.meta.url);
+const SUPERVISOR = new URL('workers/dev/run-remote.sh', OWN_PACKAGE);
 /** How long the server keeps the endpoint of a command that says nothing any more. */
 export const LEASE_SECONDS = 60;
 

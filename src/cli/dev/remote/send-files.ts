@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { pack as createPack } from 'tar-stream';
+import { OWN_PACKAGE } from '../../../core/files/own-package.ts';
 import { openSession, type SessionPlace } from '../../exec/remote-session.ts';
 import type { ApiClient } from '../../shared/api-client.ts';
 import { changeOf, type FolderState } from './remote-folder.ts';
 
-const SCRIPT = new URL('../../../../workers/dev/take-files.sh', import.meta.url);
+const SCRIPT = new URL('workers/dev/take-files.sh', OWN_PACKAGE);
 /** Exit codes of the script. */
 const [NOT_YET, OTHER_STATE] = [75, 76];
 

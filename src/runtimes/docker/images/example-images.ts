@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { OWN_PACKAGE } from '../../../core/files/own-package.ts';
 import { Engine } from '../../../engine/engine.ts';
 import { orAbsent } from '../../../engine/refusal.ts';
 import { type ImageFile, importImage } from './import-image.ts';
@@ -47,7 +48,7 @@ interface Root {
 }
 
 /** The same path from src/ and from dist/. */
-const WORKERS = fileURLToPath(new URL('../../../../workers', import.meta.url));
+const WORKERS = fileURLToPath(new URL('workers', OWN_PACKAGE));
 const LABEL = 'podyard.example.content';
 /** Increase it when images are imported with other settings. */
 const FORMAT = 2;

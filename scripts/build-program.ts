@@ -1,0 +1,99 @@
+/**
+ * Bundles the program into `dist/`, in few files: Node.js takes as long to find and load a small module as to run it, and a command
+ * has a hundred, a server twelve hundred. Packages stay where they are. Nothing is renamed or shortened, so that a stack trace can be read.
+ */
+import { isAbsolute, join } from 'node:path';
+import { type Plugin, type PluginContext, type RolldownOutput, rolldown } from 'rolldown';
+
+/** The programs, as they are called in `dist/`: `programFile` in src/core/files/own-package.ts finds those that are started by their path. */
+const PROGRAMS = ['main', 'data-process', 'models/fetch/fetch-thread'];
+
+/** The modules that every command needs. Not run.ts, which waits for its command, so that no other file may need the one that it is in. */
+const COMMAND = [
+  'cli/run-cli',
+  'cli/program',
+  'cli/shared/api-client',
+  'cli/shared/command-shape',
+  'cli/terminal/process-terminal',
+  'compose/process/end-on-signal',
+  'compose/process/process-messages',
+  'config/config',
+  'db/make-data-dir',
+];
+/** The modules of commands that talk to a server. The others act on a server's data, and may load its code. */
+const CLIENT = /\/src\/cli\/(?!(server|storage|doctor)\/|access\/database-side|audit\/verify-audit)/;
+
+if (import.meta.main) await buildProgram(process.cwd(), 'dist');
+
+/** Bundles programs of the checkout at `root` into the folder `out`. */
+export async function buildProgram(
+  root: string,
+  out: string,
+  { programs = PROGRAMS, plugins = [] }: { programs?: string[]; plugins?: Plugin[] } = {},
+): Promise<RolldownOutput> {
+  let chunks: Chunk[] = [];
+  const bundle = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(programs.map((name) => [name, `src/${name}.ts`])),
+    external: (id) => !id.startsWith('.') && !isAbsolute(id),
+    platform: 'node',
+    preserveEntrySignatures: 'allow-extension',
+    plugins: [
+      ...plugins,
+      {
+        name: 'chunks',
+        buildEnd() {
+          chunks = chunksOf(this, join(root, 'src'));
+        },
+      },
+    ],
+    checks: { ineffectiveDynamicImport: false },
+  });
+  const name = (id: string) => chunks.find(({ modules }) => modules.has(id))?.name;
+  try {
+    return await bundle.write({
+      dir: out,
+      comments: false,
+      chunkFileNames: '[name]-[hash].js',
+      codeSplitting: { includeDependenciesRecursively: false, groups: [{ name, debugName: 'chunks' }] },
+    });
+  } finally {
+    await bundle.close();
+  }
+}
+
+/** Modules that are in one file. */
+interface Chunk {
+  name: string;
+  modules: Set<string>;
+}
+
+/**
+ * Returns the large files. A module is in the first that has it; all that it imports is there or in one before, so that no two files
+ * need each other. The modules of no chunk are in the file of the program or the `import()` that needs them, or in one with their like.
+ */
+function chunksOf(build: PluginContext, src: string): Chunk[] {
+  const imported = (ids: Iterable<string>, found = new Set<string>()): Set<string> => {
+    for (const id of ids) {
+      if (found.has(id)) continue;
+      found.add(id);
+      imported(build.getModuleInfo(id)?.importedIds ?? [], found);
+    }
+    return found;
+  };
+  const from = (...names: string[]) => imported(names.map((name) => join(src, `${name}.ts`)));
+  const loaded = (id: string) => build.getModuleInfo(id)?.dynamicallyImportedIds ?? [];
+  const ofClients = [...build.getModuleIds()]
+    .filter((id) => CLIENT.test(id))
+    .flatMap(loaded)
+    .filter((id) => CLIENT.test(id));
+  const launch = from('server', 'compose/create-logger', 'compose/process/survive-shortage');
+  const server = from('compose/build-server');
+  const client = imported([...loaded(join(src, 'cli/program.ts')), ...ofClients]);
+  return [
+    { name: 'command', modules: from(...COMMAND) },
+    { name: 'shared', modules: new Set([...client].filter((id) => server.has(id) || launch.has(id))) },
+    { name: 'launch', modules: launch },
+    { name: 'server', modules: server },
+  ];
+}
