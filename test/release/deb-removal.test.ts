@@ -23,6 +23,7 @@ beforeEach(async () => {
     'bin/systemctl': '',
     'bin/getent': 'exit 2',
     'bin/setpriv': 'while case $1 in --*) ;; *) false ;; esac; do shift; done; exec "$@"',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell fills it
     'opt/podyard/current/bin/podyard': 'echo "$* | ${PODYARD_DATA_DIR-} | ${PODYARD_DATABASE_URL-} | ${HOSTILE-}"',
   };
   for (const [path, text] of Object.entries(programs)) {

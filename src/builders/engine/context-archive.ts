@@ -79,6 +79,7 @@ async function addFile(
   const done = Promise.withResolvers<void>();
   const entry = archive.entry(header, (error) => (error ? done.reject(error) : done.resolve()));
   done.promise.catch(() => {}); // awaited below, if it comes to that
+  entry.on('error', () => {}); // the same
   for await (const chunk of createReadStream(source) as AsyncIterable<Buffer>) {
     left -= chunk.length;
     if (left < 0) throw changed;
