@@ -33,7 +33,7 @@ type AnswerKind = 'json' | 'stream' | 'connection';
 
 const TIMEOUT_MS = 30_000;
 const READ_TRIES = 10;
-/** What the engine answers if a container is as wanted already. */
+/** The status for a container that is already as wanted. */
 const UNCHANGED = 304;
 /** Podman's error when a container or image is removed while it lists them, also by another client. */
 const GONE_MEANWHILE = /no such container|image not known/i;
