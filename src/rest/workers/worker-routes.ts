@@ -57,7 +57,7 @@ export const workerRoutes: RestRoute = (app, deps) => {
       querystring: WorkerDetailQuery,
       response: { 200: ref(WorkerDetailResponse) },
     },
-    config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+    config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound', 'unprocessable'] },
     handler: async (request) => {
       const { id, workerId } = request.params;
       const now = deps.clock.now();
