@@ -186,10 +186,10 @@ const MAX_PENDING = 10_000;
  */
 const PACE_MS: { readonly [Topic in HintTopic]?: number } = { queued: 2, demand: 10 };
 /**
- * The pause after which the same hint is sent again, if it may wait: one about demand, which control looks at four times a second, or about
- * one more job where workers find jobs anyway. Under load every NOTIFY would otherwise repeat the one before.
+ * The pause after which the same hint is sent again, if it may wait: one about demand, or about one more job where workers find
+ * jobs anyway. Under load every NOTIFY would otherwise repeat the one before.
  */
-const REPEAT_MS = 100;
+const REPEAT_MS = 25;
 
 /** Sends hints to other processes by NOTIFY. Those that gather while one is in flight go together, each only once. */
 export class HintSender {
