@@ -44,6 +44,7 @@ export async function writeCli(
       fileEntry('LICENSE', `${ROOT}/LICENSE`),
       ...below('dist', await folderEntries(`${work}/cli`)),
       ...modules.flat(),
+      fileEntry('api/podyard-yaml.json', `${ROOT}/api/podyard-yaml.json`),
       ...kits.map((file) => fileEntry(file, `${ROOT}/${file}`)),
     ]),
     facts.time,

@@ -66,6 +66,9 @@ test('the command line alone is small, starts without a server, and says what it
   const env = { ...process.env, PODYARD_URL: `http://127.0.0.1:${port}`, PODYARD_API_KEY: 'pyk_none' };
   const listed = run(`${folder}/podyard-cli-${version}/bin/podyard`, ['endpoints'], { env });
   await expect(listed).rejects.toThrow(`127.0.0.1:${port}`); // it asked, and nobody answered
+  await writeFile(join(folder, 'podyard.yaml'), 'workerz: 3\n');
+  const deployed = run(`${folder}/podyard-cli-${version}/bin/podyard`, ['deploy', folder, '--dry-run'], { env });
+  await expect(deployed).rejects.toThrow('workerz');
 });
 
 test('the chart is packed with the version, and with the schema of its values', async () => {
