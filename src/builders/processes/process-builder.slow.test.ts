@@ -357,6 +357,13 @@ echo "yarn $*" "$YARN_NODE_LINKER"
         kind: 'unavailable',
         message: expect.stringMatching(/^The disk of the server is full, in step '.+'\.$/),
       });
+      const pip: Recipe = { ...RECIPE, installer: 'pip', lockFiles: ['requirements.txt'] };
+      await expect(onDisk(pip, 2 ** 23, { 'requirements.txt': '' })).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: expect.stringMatching(
+          /^The disk of the server is almost full: \d MB are free, and builds leave 8 MB\.$/,
+        ),
+      });
       const slowly = 'head -c 12582912 /dev/zero >large; sleep 1000';
       await expect(onDisk(shell(slowly), 2 ** 23)).rejects.toMatchObject({
         kind: 'unavailable',
