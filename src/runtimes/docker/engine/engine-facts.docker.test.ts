@@ -57,6 +57,16 @@ describe.skipIf(!hasEngine)('containers of a real engine', () => {
       });
   });
 
+  test('the last lines of stderr are known, whatever a workload prints to stdout after them', async () => {
+    const code = `for (let n = 1; n <= 30; n++) console.error('oops ' + n);
+      setTimeout(() => { for (let n = 1; n <= 500; n++) console.log('closing ' + n); }, 200);`;
+    const { id } = await run(code);
+    expect(await runtime.lastOutput(id, 3)).toEqual(['oops 28', 'oops 29', 'oops 30']);
+    expect(await runtime.lastOutput(id, 100)).toHaveLength(30);
+    const quiet = await run("console.log('one'); console.log('two'); console.log('three');");
+    expect(await runtime.lastOutput(quiet.id, 2)).toEqual(['two', 'three']);
+  });
+
   test('the memory of a workload is read at once, and is what the engine says a second later', async () => {
     const spec = program('const all = Buffer.alloc(2e8, 1); setInterval(() => all, 1e6); console.log("full")');
     await runtime.start(spec);

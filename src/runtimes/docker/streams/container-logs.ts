@@ -40,10 +40,17 @@ async function* onePass(
   if (!follow) for (const line of frames.end()) if (place.pass(line)) yield line;
 }
 
+/** How much further back stderr is looked for, in turn: Docker counts the lines of both streams, and leaves those of one out. */
+const FURTHER = [4, 1_000];
+
 /** See `Runtime.lastOutput`. */
 export async function readLastLines(engine: Engine, container: string, count: number): Promise<string[]> {
-  const errors = await readTail(engine, container, { stderr: 1 }, count);
-  return errors.length > 0 ? errors : readTail(engine, container, { stdout: 1 }, count);
+  let errors: string[] = [];
+  for (const times of FURTHER) {
+    errors = await readTail(engine, container, { stderr: 1 }, count * times);
+    if (errors.length >= count) break;
+  }
+  return errors.length > 0 ? errors.slice(-count) : readTail(engine, container, { stdout: 1 }, count);
 }
 
 /** A container that is gone has no lines. */
