@@ -37,6 +37,7 @@ const FAULTS: Record<string, Fault> = {
     reason: /refuses the model 'org\/revoked' \(status 403\): the token was revoked/,
   },
   changed: {
+    files: ONE_FILE,
     faults: { isReplaced: true },
     reason:
       /the file 'model\.bin' of the model 'org\/changed' has changed at 127\.0\.0\.1:\d+: set the endpoint's models again/,
@@ -47,8 +48,9 @@ const FAULTS: Record<string, Fault> = {
     reason: /the file 'model\.bin' of the model 'org\/differs' differs from its digest \w+:\w{40}/,
   },
   page: {
+    files: ONE_FILE,
     faults: { isPage: true },
-    reason: /127\.0\.0\.1:\d+ sent a web page of some size for the file 'config\.json' of the model 'org\/page'/,
+    reason: /127\.0\.0\.1:\d+ sent a web page of some size for the file 'model\.bin' of the model 'org\/page'/,
   },
   removed: {
     files: ONE_FILE,
