@@ -62,7 +62,7 @@ test('variables come from podyard.yaml and .env, and secrets have their values i
     env: { MODE: 'b', KEY: '{{ RUNPOD_SECRET_key }}', TOKEN: 'h' },
   });
   await expect(readDevFolder(folder, { envFile: join(folder, 'none') })).rejects.toThrow(
-    /none cannot be read: there is none$/,
+    /none cannot be read: it does not exist$/,
   );
 });
 

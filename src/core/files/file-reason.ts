@@ -7,7 +7,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'a folder is in its place',
   ENOTDIR: 'a file is in its place',
   EEXIST: 'a file is in its place',
-  ENOENT: 'there is none',
+  ENOENT: 'it does not exist',
   ELOOP: 'its links lead in a circle',
   ENOSPC: 'the disk is full',
 };
