@@ -157,20 +157,19 @@ function answerTo(outgoing: ClientRequest, as: AnswerKind): Promise<IncomingMess
 }
 
 function headersOf({ auth, archive, headers }: EngineRequest, body: string | undefined, as: AnswerKind) {
-  const { username, password, serverAddress: serveraddress } = auth ?? {};
-  const json = JSON.stringify({ username, password, serveraddress });
+  const { serverAddress: serveraddress, ...login } = auth ?? {};
   return {
     ...(archive && { 'Content-Type': 'application/x-tar' }),
     ...(body !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
     ...(as === 'connection' && { Connection: 'Upgrade', Upgrade: 'tcp' }),
-    ...(auth && { 'X-Registry-Auth': inUrlBase64(json) }),
+    ...(auth && { 'X-Registry-Auth': inHeader({ ...login, serveraddress }) }),
     ...headers,
   };
 }
 
-/** Base64 for URLs with its padding, which Docker wants. */
-function inUrlBase64(text: string): string {
-  return Buffer.from(text).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+/** Encodes a value for a header: URL-safe base64 of JSON, padded, because engines refuse it without the padding. */
+export function inHeader(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
 }
 
 /** The values that are objects are sent as JSON, as the API has them. */

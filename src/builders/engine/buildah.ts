@@ -3,7 +3,7 @@
  * out of the context before the first step, and deletes with it. Its progress is plain text.
  */
 import { randomUUID } from 'node:crypto';
-import type { Engine } from '../../engine/engine.ts';
+import { type Engine, inHeader } from '../../engine/engine.ts';
 import { readMessages } from './build-messages.ts';
 import type { BuildPlan } from './build-plan.ts';
 import type { BuildSteps } from './build-steps.ts';
@@ -34,11 +34,6 @@ export async function buildWithBuildah(engine: Engine, plan: BuildPlan): Promise
   }
   plan.steps.end('COMPLETED', new Date());
   return id;
-}
-
-/** URL-safe, and padded: without the padding it is refused. */
-function inHeader(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
 }
 
 function queryOf({ request, dockerfile, labels, limits, args }: BuildPlan): Record<string, unknown> {
