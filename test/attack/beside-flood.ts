@@ -34,6 +34,9 @@ export function limitMs({ aloneMs, turns }: Pick<Scene, 'aloneMs' | 'turns'>, la
   return MAX_RATIO * Math.max(aloneMs, MIN_ALONE_MS) + turns * quantile(late, 0.99);
 }
 
+/** A flood, and what to wait for before it counts: by default for all its connections to be begun. */
+export type Attack = FloodTask & { untilBegun?: () => Promise<void> };
+
 interface Seen {
   p99: number;
   limit: number;
@@ -43,7 +46,7 @@ interface Seen {
  * Measures the bystander beside the flood; again if that was over the limit. A stall of the machine doesn't come several
  * times in a row at will, and a server that lets a flood starve its neighbors does so every time.
  */
-export async function expectUnharmed(scene: Scene, prepare: () => FloodTask | Promise<FloodTask>): Promise<void> {
+export async function expectUnharmed(scene: Scene, prepare: () => Attack | Promise<Attack>): Promise<void> {
   const overMs = await leastOver(async () => {
     const { p99, limit } = await besideFlood(scene, await prepare());
     return p99 - limit;
@@ -58,10 +61,11 @@ export async function leastOver(measure: () => Promise<number>): Promise<number>
   return overMs;
 }
 
-async function besideFlood(scene: Scene, task: FloodTask): Promise<Seen> {
+async function besideFlood(scene: Scene, { untilBegun, ...task }: Attack): Promise<Seen> {
   const { serverPid, bystander, aloneMs, measureMs, maxRssMb = MAX_RSS_MB } = scene;
   resetPeakRss(serverPid);
   const flood = await Flood.start(task);
+  await untilBegun?.();
   const { waits, late, faults } = await bystander.measure(measureMs, MIN_SAMPLES);
   const { opened, answers } = flood.counts;
   await flood.stop();

@@ -60,7 +60,9 @@ export interface House extends Tenant {
   hub: string;
   hubFile: string;
   /** Opens a terminal in the pod. */
-  openTerminal: (command: string[]) => Promise<{ url: string; protocols: string[] }>;
+  openTerminal: (command: string[]) => Promise<{ session: { id: string }; url: string; protocols: string[] }>;
+  /** Resolves once each of these terminals has a connection. */
+  untilOpened: (terminals: string[]) => Promise<void>;
 }
 
 /** A server whose two users have something on every plane. */
@@ -164,6 +166,10 @@ async function build(server: ServerProcess, ports: House['ports'], name: string)
     ...{ url: server.url, ports, queue, job: job.id, batch: batch.id, worker, balanced, pod, podHost },
     openTerminal: (command) =>
       api.call('POST', `/v2/pods/${pod}/terminals`, { command, terminal: null }, { timeoutMs: 30_000 }),
+    untilOpened: async (terminals) => {
+      const unopened = 'select from terminal_sessions where id = any($1) and opened_at is null';
+      await until('its terminals are open', async () => (await server.query(unopened, [terminals])).length === 0);
+    },
   };
 }
 

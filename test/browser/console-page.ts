@@ -34,7 +34,8 @@ export async function openPage(
   page.setDefaultTimeout(60_000);
   page.on('pageerror', (error) => complaints?.push(error.message));
   page.on('console', (message) => {
-    if (message.type() === 'error' && !expected.test(message.text())) complaints?.push(message.text());
+    if (message.type() !== 'error' || expected.test(message.text())) return;
+    complaints?.push(`${message.text()} (${message.location().url})`);
   });
   return page;
 }
