@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import type { BystanderTask } from './bystander.ts';
 import type { Attack as WholeAttack } from './beside-flood.ts';
+import type { BystanderTask } from './bystander.ts';
 import type { House } from './neighborhood.ts';
 
 type Attack = Pick<WholeAttack, 'request'> & Partial<Pick<WholeAttack, 'port' | 'openings' | 'renews' | 'untilBegun'>>;
@@ -99,7 +99,11 @@ async function terminals(house: House, count: number, command: string[], frame: 
     ),
   );
   // The kernel, not the server, divides the processors among 200 programs that start at once: that is no p99 of half a second.
-  return { openings, request: frame.toString('latin1'), untilBegun: () => house.untilOpened(all.map(({ session }) => session.id)) };
+  return {
+    openings,
+    request: frame.toString('latin1'),
+    untilBegun: () => house.untilOpened(all.map(({ session }) => session.id)),
+  };
 }
 /** A frame of a client, with a mask of zeros. */
 function frame(opcode: number, payload: string): Buffer {
