@@ -2,8 +2,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ownEverything, PLENTY } from '../../../test/owned-things.ts';
 import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import type { SecretId } from '../../core/ids.ts';
+import { findUser } from '../access/users.ts';
 import { resolveSecrets } from '../secrets/resolve-secrets.ts';
 import { removeUser } from './remove-user.ts';
+import { planTransfer } from './transfer-records.ts';
 
 let rest: RestFixture;
 let admin: Person;
@@ -136,4 +138,13 @@ test('a worker that is added during a transfer ends up with the endpoint’s new
   expect((await pool.query("select user_id, wanted from workers where id = 'late'")).rows).toEqual([
     { user_id: emil.userId, wanted: 'RUN' },
   ]);
+});
+
+test('a plan that is read while the user is deleted finds no such user', async () => {
+  const { pool } = rest.database;
+  const [from, to] = [(await findUser(pool, dora.userId))!, (await findUser(pool, emil.userId))!];
+  await rest.call('DELETE', `${USERS}/${dora.userId}`, { key: admin.key });
+  expect(await step(dora)).toBeNull();
+  await expect(planTransfer(pool, from, to)).rejects.toMatchObject({ kind: 'notFound' });
+  await expect(planTransfer(pool, to, from)).rejects.toMatchObject({ kind: 'notFound' });
 });

@@ -7,7 +7,7 @@ import { Failure } from '../../core/errors.ts';
 import type { ClusterId, EndpointId, PodId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { User } from '../access/users.ts';
-import { readUserLimits } from '../quotas/user-limits.ts';
+import { getUserLimits } from '../quotas/user-limits.ts';
 import { MAX_SECRET_NAME_LENGTH } from '../secrets/secret.ts';
 import { REFERENCE_PREFIX, replaceReferences } from '../secrets/secret-references.ts';
 import { findExceeded, type Renaming, renameTaken, secretNameFrom, templateNameFrom } from './plan-transfer.ts';
@@ -26,8 +26,10 @@ export interface TransferredRecords {
   workerIds: WorkerId[];
 }
 
+/** Throws `notFound` if one of the two was deleted meanwhile. */
 export async function planTransfer(db: Db, from: User, newOwner: User): Promise<TransferPlan> {
-  const [own, others] = [await readUserLimits(db, [from.id]), await readUserLimits(db, [newOwner.id])];
+  const { usage } = await getUserLimits(db, from.id);
+  const others = await getUserLimits(db, newOwner.id);
   const named = async (table: 'templates' | 'secrets', id: UserId) =>
     (await db.query<{ id: string; name: string }>(`select id, name from ${table} where user_id = $1 order by id`, [id]))
       .rows;
@@ -41,7 +43,7 @@ export async function planTransfer(db: Db, from: User, newOwner: User): Promise<
       ...(await rename('template', templateNameFrom(from.name))),
       ...(await rename('secret', secretNameFrom(from.name, MAX_SECRET_NAME_LENGTH))),
     ],
-    exceeded: findExceeded(others[0]!, own[0]!.usage),
+    exceeded: findExceeded(others, usage),
   };
 }
 
