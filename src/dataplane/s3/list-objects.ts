@@ -18,7 +18,7 @@ export async function listObjectsV2(call: VolumeCall): Promise<void> {
   const { query } = call.request;
   const token = query.get('continuation-token');
   const startAfter = query.get('start-after') ?? '';
-  const options = readOptions(call);
+  const options = { ...readOptions(call), hasOwners: query.get('fetch-owner') === 'true' };
   const after = token === undefined ? toBytes(startAfter) : fromToken(token);
   const page = await readPage(call, { ...options, after, isContinued: token !== undefined });
   sendXml(call.res, 200, 'ListBucketResult', {
@@ -33,7 +33,7 @@ export async function listObjectsV2(call: VolumeCall): Promise<void> {
 /** ListObjects, the first version, which some clients still use. */
 export async function listObjectsV1(call: VolumeCall): Promise<void> {
   const marker = call.request.query.get('marker') ?? '';
-  const options = readOptions(call);
+  const options = { ...readOptions(call), hasOwners: true };
   const page = await readPage(call, { ...options, after: toBytes(marker), isContinued: marker !== '' });
   sendXml(call.res, 200, 'ListBucketResult', {
     ...describe(call, options, page),
@@ -47,6 +47,8 @@ interface Options {
   delimiter: string;
   maxKeys: number;
   encode: (text: string) => string;
+  /** Whether each object names its owner: in the first version always. */
+  hasOwners: boolean;
 }
 
 interface Page {
@@ -56,7 +58,7 @@ interface Page {
   next: string | null;
 }
 
-function readOptions({ request }: VolumeCall): Options {
+function readOptions({ request }: VolumeCall): Omit<Options, 'hasOwners'> {
   const { query } = request;
   const delimiter = query.get('delimiter') ?? '';
   if (delimiter !== '' && delimiter !== '/')
@@ -132,6 +134,7 @@ async function readFacts(root: VolumeCall['root'], found: readonly FoundKey[]): 
 function describe({ volume }: VolumeCall, options: Options, { found, facts, next }: Page): XmlElements {
   const { prefix, delimiter, maxKeys, encode } = options;
   const isUrl = encode === encodeKey;
+  const owner = options.hasOwners ? { ID: volume.userId, DisplayName: volume.userId } : undefined;
   const contents = found.flatMap(({ key, isPrefix }) => {
     const stats = facts.get(key);
     if (isPrefix || !stats) return [];
@@ -142,6 +145,7 @@ function describe({ volume }: VolumeCall, options: Options, { found, facts, next
         ETag: etagOf(stats),
         Size: stats.isFile() ? Number(stats.size) : 0,
         StorageClass: 'STANDARD',
+        Owner: owner,
       },
     ];
   });

@@ -108,7 +108,7 @@ function timeOf(header: string | undefined): number | null {
 }
 
 /** Returns null for the whole, as also for several ranges. Throws `InvalidRange` for one that begins behind the end. */
-export function rangeOf(header: string | undefined, size: number): ByteRange | null {
+function rangeOf(header: string | undefined, size: number): ByteRange | null {
   const range = parseRange(header, size);
   if (range !== 'behind') return range;
   throw new S3Error('InvalidRange', `The file has ${size} bytes: the range begins behind its end.`);

@@ -3,7 +3,7 @@ import { withSource } from '../copy-source.ts';
 import { etagOf } from '../etag.ts';
 import { dateOf } from '../file-time.ts';
 import { parseKey } from '../object-key.ts';
-import { checkConditions, rangeOf } from '../read-object.ts';
+import { checkConditions } from '../read-object.ts';
 import { keepingAlive, sendXml, type VolumeCall } from '../s3-call.ts';
 import { S3Error } from '../s3-error.ts';
 import { headerOf, numberOf } from '../s3-request.ts';
@@ -58,11 +58,7 @@ export async function copyPart(call: VolumeCall): Promise<void> {
   await withSource(call, async ({ file, stats, size }) => {
     checkConditions(request, stats, 'x-amz-copy-source-');
     if (file === null) throw new S3Error('InvalidRequest', 'A directory cannot be copied: copy its files.');
-    const given = headerOf(request, 'x-amz-copy-source-range');
-    const range = rangeOf(given, size);
-    if (given !== undefined && range === null)
-      throw new S3Error('InvalidArgument', 'x-amz-copy-source-range must be like bytes=0-9.');
-    const { start, end } = range ?? { start: 0, end: size };
+    const { start, end } = copiedRange(headerOf(request, 'x-amz-copy-source-range'), size);
     const length = end - start;
     const part = await keepingAlive(res, () =>
       withUpload(root, uploadOf(call), (folder) =>
@@ -80,6 +76,16 @@ export async function copyPart(call: VolumeCall): Promise<void> {
       LastModified: dateOf(Number(part.mtimeMs)).toISOString(),
     });
   });
+}
+
+/** Returns what to copy of a file. Throws `InvalidArgument` for a range that is not whole within it: a shorter part would go unnoticed. */
+function copiedRange(range: string | undefined, size: number): { start: number; end: number } {
+  if (range === undefined) return { start: 0, end: size };
+  const [, first = '', last = ''] = /^bytes=(\d+)-(\d+)$/.exec(range) ?? [];
+  const [start, end] = [Number(first), Number(last) + 1];
+  if (first === '' || start >= end || end > size)
+    throw new S3Error('InvalidArgument', `x-amz-copy-source-range must be like bytes=0-9, within the ${size} bytes.`);
+  return { start, end };
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {}

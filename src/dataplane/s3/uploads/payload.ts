@@ -72,8 +72,6 @@ export async function readSmallBody(payload: Payload, limitBytes: number): Promi
 
 function announcedLength(request: S3Request, isChunked: boolean): number {
   const text = headerOf(request, isChunked ? 'x-amz-decoded-content-length' : 'content-length');
-  const isBodiless = text === undefined && request.req.headers['transfer-encoding'] === undefined && !isChunked;
-  if (isBodiless) return 0;
   if (text === undefined || !/^\d{1,16}$/.test(text))
     throw new S3Error(
       'MissingContentLength',
