@@ -9,7 +9,7 @@ import { silentLogger } from '../../core/logger.ts';
 import { Bus } from '../../db/bus.ts';
 import { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { WebhookPolicy } from '../../domain/jobs/webhook-policy.ts';
-import { WebhookDeliverer } from './deliver-webhooks.ts';
+import { WAITING, WebhookDeliverer } from './deliver-webhooks.ts';
 
 let database: TestDatabase;
 let deliverer: WebhookDeliverer;
@@ -241,3 +241,32 @@ test('an address of this machine is not connected to, whatever names it, unless 
 });
 
 const port = () => (dead.address() as AddressInfo).port;
+
+test('a long queue of a receiver that has its share is passed over without being read', async () => {
+  await due(5_000, 'http://dead.example/dead', 'one');
+  await due(20, `http://${hostOf(alive)}/other`, 'two');
+  for (const [hosts, endpoints, users] of [
+    [['dead.example'], [], []],
+    [[], ['one'], []],
+    [[], [], ['one']],
+    [[], [], []],
+  ]) {
+    const values = [[], hosts, endpoints, users, 90];
+    const { rows } = await database.pool.query(`explain (analyze, format json) ${WAITING}`, values);
+    expect(mostRows(rows[0]['QUERY PLAN'][0].Plan)).toBeLessThan(200);
+  }
+  await database.pool.query('delete from finished_jobs');
+});
+
+interface PlanNode {
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: PlanNode[];
+}
+
+/** Returns the most rows that a step of a plan read. */
+function mostRows(node: PlanNode): number {
+  const own = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+  return Math.max(own, ...(node.Plans ?? []).map(mostRows));
+}

@@ -27,8 +27,40 @@ const MAX_IN_FLIGHT = 100;
 const MAX_PER_HOST = 10;
 /** Above a host's, so that one dead receiver of an endpoint leaves room for its others. */
 const MAX_PER_ENDPOINT = 20;
-/** A URL's host and port, without its user. */
-const HOST = String.raw`substring(lower(url) from '^[a-z]+:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)')`;
+/** More hosts of an endpoint wait until some of these are done. */
+const MAX_HOSTS = 100;
+/** The distinct values of the first column that follows in an index, one probe each. */
+const distinct = (value: string, from: string) => `
+  with recursive known (value) as (
+    select min(${value}) from ${from}
+    union all
+    select (select min(${value}) from ${from} and ${value} > known.value) from known where known.value is not null
+  )
+  select value from known where value is not null`;
+/**
+ * The next deliveries, of each host and endpoint as many as may be in flight. $1: those in flight; $2, $3, $4: hosts, endpoints and
+ * users that have their share; $5: how many. Reads no more of a queue that is passed over, however long: by webhook_deliveries_queues.
+ */
+export const WAITING = `
+  with endpoint as (
+    select o.value as id, coalesce(e.user_id, o.value) as user_id
+    from (${distinct('endpoint_id', 'webhook_deliveries where true')}) o left join endpoints e on e.id = o.value
+    where o.value <> all($3::text[]) and coalesce(e.user_id, o.value) <> all($4::text[])
+  )
+  select d.*, endpoint.id as "endpointId", endpoint.user_id as "userId", host.value as host,
+         extract(epoch from d.next_at - now())::float8 * 1000 as "inMs"
+  from endpoint
+  cross join lateral (
+    ${distinct('webhook_host(url)', 'webhook_deliveries where endpoint_id = endpoint.id')} limit ${MAX_HOSTS}
+  ) host
+  cross join lateral (
+    select id, job_id as "jobId", batch_id as "batchId", notice_id as "noticeId", url, attempt, next_at
+    from webhook_deliveries
+    where endpoint_id = endpoint.id and webhook_host(url) = host.value and id <> all($1::bigint[])
+    order by next_at limit ${MAX_PER_HOST}
+  ) d
+  where host.value <> all($2::text[])
+  order by d.next_at limit $5`;
 
 /** One more element of `tries`. $3: the receiver's status, or null; $4: why it failed, or null. */
 const TRIED = "tries || jsonb_build_object('at', now(), 'status', $3::int, 'error', left($4::text, 500))";
@@ -146,32 +178,22 @@ export class WebhookDeliverer {
   /** Returns the next deliveries, whether due or not, except those whose host, endpoint or user has its share in flight. */
   async #listWaiting(atMost: number): Promise<(Delivery & { inMs: number })[]> {
     const inFlight = [...this.#inFlight.values()];
-    const result = await this.#deps.pool.query<Delivery & { inMs: number }>(
-      `select d.*, coalesce(e.user_id, d."endpointId") as "userId" from (select * from (
-         select id, job_id as "jobId", batch_id as "batchId", notice_id as "noticeId", endpoint_id as "endpointId", url, ${HOST} as host, attempt,
-           extract(epoch from next_at - now())::float8 * 1000 as "inMs", next_at
-         from webhook_deliveries
-       ) d
-       where id <> all($1::bigint[]) and host <> all($2::text[]) and "endpointId" <> all($3::text[])
-         and "endpointId" <> all($4::text[] || array(select id from endpoints where user_id = any($4)))
-       order by next_at limit $5) d left join endpoints e on e.id = d."endpointId" order by next_at`,
-      [
-        [...this.#inFlight.keys()],
-        full(
-          inFlight.map(({ host }) => host),
-          MAX_PER_HOST,
-        ),
-        full(
-          inFlight.map(({ endpointId }) => endpointId),
-          MAX_PER_ENDPOINT,
-        ),
-        full(
-          inFlight.map(({ userId }) => userId),
-          this.#room(),
-        ),
-        atMost,
-      ],
-    );
+    const result = await this.#deps.pool.query<Delivery & { inMs: number }>(WAITING, [
+      [...this.#inFlight.keys()],
+      full(
+        inFlight.map(({ host }) => host),
+        MAX_PER_HOST,
+      ),
+      full(
+        inFlight.map(({ endpointId }) => endpointId),
+        MAX_PER_ENDPOINT,
+      ),
+      full(
+        inFlight.map(({ userId }) => userId),
+        this.#room(),
+      ),
+      atMost,
+    ]);
     return result.rows;
   }
 
