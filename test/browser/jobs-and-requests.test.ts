@@ -97,6 +97,18 @@ describe.skipIf(!hasBrowser)('jobs and requests', { timeout: 300_000 }, () => {
     await expect.poll(() => page.evaluate(dots)).toEqual([idle]);
   });
 
+  test('a worker that runs says what it uses', async () => {
+    await open(echo);
+    await page.getByRole('table', { name: 'Workers' }).getByRole('button').first().click();
+    const worker = page.getByRole('dialog');
+    await worker.getByRole('progressbar', { name: 'Memory', exact: true }).waitFor();
+    expect(await worker.getByRole('progressbar', { name: 'CPU' }).getAttribute('aria-valuenow')).toMatch(/^\d+/);
+    await shot('worker-usage');
+    expect(await violationsOf(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await worker.waitFor({ state: 'detached' });
+  });
+
   test('a paused endpoint shows how many jobs its queue takes, and why; the refusal says the same', async () => {
     const id = await api.createEndpoint({ name: 'resting', workers: { min: 0, max: 0 } });
     await open(id);

@@ -1,4 +1,4 @@
-import { Anchor, Code, Group, Paper, Progress, SimpleGrid, Stack, Switch, Table, Text } from '@mantine/core';
+import { Anchor, Code, Group, Paper, SimpleGrid, Stack, Switch, Table, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
@@ -8,9 +8,10 @@ import { ErrorAlert } from '../../ui/error-alert.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import { Hint } from '../../ui/hint.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { formatDuration, formatPercent, formatUsd, NO_VALUE } from '../../ui/text/format.ts';
+import { formatDuration, formatUsd, NO_VALUE } from '../../ui/text/format.ts';
 import { ReasonAlert } from '../../ui/text/reason-view.tsx';
 import { RelativeTime } from '../../ui/text/relative-time-view.tsx';
+import { Utilization } from '../../ui/utilization.tsx';
 import { describeHardware, describeMounts, type Pod, portRows, portUrl } from './pod-details.ts';
 import { PodLifetime } from './pod-lifetime.tsx';
 import { POD_FIELDS } from './pod-values.ts';
@@ -35,7 +36,7 @@ export function PodOverview({ pod }: { pod: Pod }) {
       />
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Panel title="Utilization" padding="md">
-          <Utilization runtime={runtime} />
+          {runtime ? <Utilization usage={runtime} /> : <Hint>Available while the pod is running.</Hint>}
         </Panel>
         <Panel title="Ports" padding="md">
           <Ports pod={pod} />
@@ -55,34 +56,6 @@ function ClusterNote({ cluster: { id, rank } }: { cluster: NonNullable<Pod['clus
       </Anchor>
       , whose pods start and end together.
     </Text>
-  );
-}
-
-function Utilization({ runtime }: Pick<Pod, 'runtime'>) {
-  if (!runtime) return <Hint>Available while the pod is running.</Hint>;
-  return (
-    <Stack gap="xs">
-      <Meter label="CPU" percent={runtime.cpu.util} />
-      <Meter label="Memory" percent={runtime.memory.util} />
-      {runtime.gpus.map((gpu, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a GPU has no other identity
-        <Meter key={index} label={`GPU ${index}`} percent={gpu.util} />
-      ))}
-    </Stack>
-  );
-}
-
-function Meter({ label, percent }: { label: string; percent: number }) {
-  return (
-    <div>
-      <Group justify="space-between">
-        <Text size="sm">{label}</Text>
-        <Text size="sm" className="figure">
-          {formatPercent(percent)}
-        </Text>
-      </Group>
-      <Progress value={percent} aria-label={label} />
-    </div>
   );
 }
 

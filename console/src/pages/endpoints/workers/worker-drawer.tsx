@@ -7,8 +7,12 @@ import { formatDate, formatDuration } from '../../../ui/text/format.ts';
 import { rowOf } from '../../../ui/text/labels.ts';
 import { ReasonAlert } from '../../../ui/text/reason-view.tsx';
 import { Status } from '../../../ui/text/status.tsx';
+import { Utilization } from '../../../ui/utilization.tsx';
 import { STAGES, type Timeline } from './start-stages.ts';
 import { WORKER_STATUSES } from './worker-status.ts';
+
+/** The states in which a worker uses anything. */
+const RUNS = new Set(['RUNNING', 'IDLE', 'UNHEALTHY']);
 
 /** One worker: why it exists, how its startup went, and its log. */
 export function WorkerDrawer(props: { endpointId: string; workerId: string | null; onClose: () => void }) {
@@ -52,12 +56,26 @@ function WorkerView({ endpointId, workerId }: { endpointId: string; workerId: st
               />
             )}
             <StartupTimeline timeline={worker.timeline} />
+            {RUNS.has(worker.status) && <UsageNow endpointId={endpointId} workerId={workerId} />}
           </>
         )}
       </Loaded>
       <PartLog place={`/v2/serverless/${endpointId}`} workerId={workerId} />
     </Stack>
   );
+}
+
+/** Read by itself: a runtime that is slow to say it holds up nothing else. */
+function UsageNow({ endpointId, workerId }: { endpointId: string; workerId: string }) {
+  const { data } = useQuery({
+    queryKey: ['worker', workerId, 'usage'],
+    refetchInterval: 5_000,
+    queryFn: () => {
+      const params = { path: { id: endpointId, workerId }, query: { include: 'USAGE' } };
+      return unwrap(api.GET('/v2/serverless/{id}/workers/{workerId}', { params }));
+    },
+  });
+  return data?.usage ? <Utilization usage={data.usage} /> : null;
 }
 
 function StartupTimeline({ timeline }: { timeline: Timeline }) {
