@@ -37,8 +37,11 @@ export const builtAssetRoutes: RestRoute = (app) => {
   });
 };
 
+/** A name with a hash of the content: what it stands for never changes. */
+const HASHED = /-[\w-]{8,10}\.\w+$/;
+
 /**
- * Sends a built file. Its name contains a hash of its content, so it may be cached for a year. Compressed, if the client
+ * Sends a built file, which may be cached for a year if its name contains a hash of its content. Compressed, if the client
  * accepts it and the build has it. Only names in the folder are served: a path in `name` is a 404.
  */
 async function sendBuiltAsset(
@@ -58,7 +61,7 @@ async function sendBuiltAsset(
   return reply
     .headers({
       'content-type': contentType,
-      'cache-control': 'public, max-age=31536000, immutable',
+      'cache-control': HASHED.test(name) ? 'public, max-age=31536000, immutable' : 'no-cache',
       vary: 'accept-encoding',
       'x-content-type-options': 'nosniff',
     })

@@ -81,6 +81,11 @@ describe('the built documentation', () => {
       expect((await rest.call('GET', `/docs/files/${name}`)).statusCode).toBe(404);
   });
 
+  test('the schema of podyard.yaml, whose name stays, is asked for anew each time', async () => {
+    const schema = await rest.call('GET', '/docs/assets/podyard-yaml.json');
+    expect([schema.statusCode, schema.headers['cache-control']]).toEqual([200, 'no-cache']);
+  });
+
   test('the assets of a page exist, compressed or not, and are cacheable', async () => {
     const { body } = await rest.call('GET', '/docs/scaling');
     const names = [...body.matchAll(/(?:src|href|data-index)="(assets\/[^"]+)"/g)].map((match) => match[1]!);
