@@ -34,17 +34,20 @@ export async function postWebhook(
     signal,
     context,
     headers,
+    owner,
   }: {
     webhooks: Pick<WebhookPolicy, 'resolve'>;
     signal: AbortSignal;
     context: TraceContext | null;
     /** Besides those that every webhook has. */
     headers?: Record<string, string>;
+    /** Whose webhook it is, where many may wait: `WebhookPolicy.resolve`. */
+    owner?: string;
   },
 ): Promise<number> {
   const target = new URL(url);
   const limit = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]);
-  const { address, family } = await Promise.race([webhooks.resolve(target), rejectOn(limit)]);
+  const { address, family } = await Promise.race([webhooks.resolve(target, owner), rejectOn(limit)]);
   const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise<number>((resolve, reject) => {
     let isAnswered = false;

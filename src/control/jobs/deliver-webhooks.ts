@@ -241,14 +241,14 @@ export class WebhookDeliverer {
 
   /** Resolves with the receiver's status. Rejects with a Refused if that is not a 2xx. */
   async #post(
-    { id: _id, host: _host, userId: _user, url, ...delivery }: Delivery,
+    { id: _id, host: _host, userId: owner, url, ...delivery }: Delivery,
     { body, context }: Message,
   ): Promise<number> {
     const { webhooks, tracing } = this.#deps;
     const span = context && tracing?.begin({ ...WEBHOOK_SPAN, parent: context, attributes: attributesOf(delivery) });
     let hasFailed = true;
     try {
-      const options = { webhooks, signal: this.#stopping.signal, context: span?.context ?? context };
+      const options = { webhooks, owner, signal: this.#stopping.signal, context: span?.context ?? context };
       const status = await postWebhook(url, body, options);
       hasFailed = false;
       return status;

@@ -2,9 +2,9 @@
  * Which registries images may come from. The engine asks whatever host an image's name begins with, so names could otherwise
  * make it connect to a cloud's metadata service or to Podyard itself. Registries on the machine and in its network are normal.
  */
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Failure } from '../../core/errors.ts';
+import { domainOf, lookUpName } from '../../core/flow/look-up-name.ts';
 import { BASE_HOST, isBuildImage } from '../builds/build-image.ts';
 import { findImageFault, parseImageReference } from './image-reference.ts';
 import { isOwnAddress, MACHINE_SERVICES, NetworkList, unmapped } from './network-list.ts';
@@ -59,7 +59,7 @@ export async function checkRegistryAddress(image: string): Promise<void> {
   const parsed = parseImageReference(image);
   if ('fault' in parsed || parsed.registry === DOCKER_HUB) return;
   const { host, ports } = placeOf(parsed.registry);
-  const found = await lookup(host, { all: true }).catch(() => []);
+  const found = await lookUpName(host, domainOf(host)).catch(() => []);
   for (const { address } of found) {
     const fault = findPlaceFault(parsed.registry, address, ports);
     if (fault !== null) throw new Failure('unprocessable', fault);

@@ -3,9 +3,9 @@
  * its own, its network's, the cloud's (docs/decisions/0076-where-webhooks-go.md).
  */
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { AllowedReceiver, WebhookSettings } from '../../config/webhook-settings.ts';
+import { domainOf, lookUpName } from '../../core/flow/look-up-name.ts';
 import { isOwnAddress, LOOPBACK_NETWORKS, MACHINE_SERVICES, NetworkList, unmapped } from '../images/network-list.ts';
 
 /** Never reached, whatever the settings: nothing there receives webhooks, and metadata services give out credentials. */
@@ -57,11 +57,12 @@ export class WebhookPolicy {
 
   /**
    * Resolves to the address to connect to: the caller connects to it and to no other, so that a name cannot be rebound in
-   * between. Throws a WebhookRefused if the name stands for none that is allowed.
+   * between. `owner`: whose names that are not answered hold up only each other; default: the domain's. Throws a WebhookRefused if
+   * the name stands for none that is allowed.
    */
-  async resolve(url: URL): Promise<Place> {
+  async resolve(url: URL, owner?: string): Promise<Place> {
     const target = targetOf(url);
-    const found = await addressesOf(target.host);
+    const found = await addressesOf(target.host, owner ?? domainOf(target.host));
     const faults = found.map(({ address }) => this.#findRefusal(target, address));
     const chosen = found[faults.indexOf(null)];
     if (chosen) return { address: chosen.address, family: chosen.family === 6 ? 6 : 4 };
@@ -83,9 +84,9 @@ export class WebhookPolicy {
 }
 
 /** Throws in words, with the code of the resolver, if the name stands for nothing. */
-async function addressesOf(host: string): Promise<LookupAddress[]> {
+async function addressesOf(host: string, owner: string): Promise<LookupAddress[]> {
   try {
-    return await lookup(host, { all: true });
+    return await lookUpName(host, owner);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOTFOUND' && code !== 'EAI_AGAIN') throw error;

@@ -6,6 +6,7 @@
 
 import type { EgressSettings } from '../../config/egress.ts';
 import { notFound } from '../../core/errors.ts';
+import { InFlight } from '../../core/flow/in-flight.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { ImageIdentity } from '../../domain/images/image-identity.ts';
 import type { RegistryMirrors } from '../../domain/images/registry-mirrors.ts';
@@ -16,7 +17,6 @@ import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import { GpuInventory } from '../gpus/gpu-inventory.ts';
 import { readGpuUsage } from '../gpus/gpu-usage.ts';
-import { InFlight } from '../in-flight.ts';
 import type {
   Capacity,
   DiskMeter,

@@ -5,6 +5,7 @@
  */
 
 import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
+import { InFlight } from '../../core/flow/in-flight.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { BuildRegistry } from '../../domain/images/build-registry.ts';
@@ -12,7 +13,6 @@ import { digestIn, type ImageIdentity, identityIn } from '../../domain/images/im
 import { isRefusal } from '../../engine/refusal.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
-import { InFlight } from '../in-flight.ts';
 import type {
   AheadImage,
   Capacity,

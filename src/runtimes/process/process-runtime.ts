@@ -6,6 +6,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { Failure, notFound } from '../../core/errors.ts';
+import { InFlight } from '../../core/flow/in-flight.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { ImageIdentity } from '../../domain/images/image-identity.ts';
 import { directoryBytes } from '../directories/storage-directories.ts';
@@ -15,7 +16,6 @@ import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import type { Gpu } from '../gpus/gpu.ts';
 import { GpuInventory } from '../gpus/gpu-inventory.ts';
 import { readGpuUsage } from '../gpus/gpu-usage.ts';
-import { InFlight } from '../in-flight.ts';
 import { LOOPBACK_GROUPS } from '../loopback-groups.ts';
 import type {
   Capacity,

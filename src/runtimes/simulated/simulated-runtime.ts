@@ -4,10 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { Failure, notFound } from '../../core/errors.ts';
+import { InFlight } from '../../core/flow/in-flight.ts';
 import { type ImageIdentity, identityIn } from '../../domain/images/image-identity.ts';
 import { NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus, notEnoughGpus } from '../gpu-pools.ts';
-import { InFlight } from '../in-flight.ts';
 import { LOOPBACK_GROUPS } from '../loopback-groups.ts';
 import {
   type Capacity,

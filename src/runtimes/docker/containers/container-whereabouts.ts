@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
+import { InFlight } from '../../../core/flow/in-flight.ts';
 import { orAbsent } from '../../../engine/refusal.ts';
-import { InFlight } from '../../in-flight.ts';
 import { reachableAddress } from '../../reachable-address.ts';
 import type { Whereabouts } from '../../runtime.ts';
 import { LABELS, portsOf } from './container-config.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Failure } from '../../../core/errors.ts';
+import { InFlight } from '../../../core/flow/in-flight.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { type Engine, EngineError } from '../../../engine/engine.ts';
 import { orAbsent } from '../../../engine/refusal.ts';
 import { type Group, type GroupNetwork, type GroupNetworks, RENDEZVOUS_PORT } from '../../groups.ts';
-import { InFlight } from '../../in-flight.ts';
 import { opaqueName } from '../../workload-spec.ts';
 import type { NetworkDetails } from './bridge-network.ts';
 

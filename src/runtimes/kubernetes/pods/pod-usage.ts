@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
-import { InFlight } from '../../in-flight.ts';
+import { InFlight } from '../../../core/flow/in-flight.ts';
 import type { WorkloadStats } from '../../runtime.ts';
 import { ApiError, ApiServer } from '../api/api-server.ts';
 import { amountOf, type Quantities } from '../api/objects.ts';
