@@ -69,7 +69,7 @@ function sizeText(bytes: number): string {
   return bytes >= 2 ** 30 ? `${bytes / 2 ** 30} GiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
 }
 
-/** Returns the last thing that git said for itself, without credentials and what a terminal would obey. */
+/** Returns the last thing that git said for itself, without credentials and control sequences of terminals. */
 function lastLine(stderr: string, secrets: readonly string[]): string {
   const lines = stderr.split(/[\r\n]+/).filter((line) => line.trim() !== '');
   const line = lines.findLast((one) => /^(?:fatal|error|ssh): /.test(one)) ?? lines.at(-1) ?? '';

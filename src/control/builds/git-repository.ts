@@ -256,7 +256,7 @@ function checkTree(listing: Buffer): string[] {
   return submodules;
 }
 
-/** Short, and without what a terminal would obey. */
+/** Shortened, and without control sequences of terminals. */
 function shown(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '�').slice(0, MAX_TEXT);
 }

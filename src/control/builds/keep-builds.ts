@@ -52,7 +52,7 @@ async function removeGivenUp({ pool, logger, builder }: Pick<Deps, 'pool' | 'log
       await builder.remove(buildId);
       logger.info({ buildId, image, sizeBytes }, 'image of a build removed');
     } catch (error) {
-      if (!(error instanceof Failure && error.kind === 'conflict')) throw error; // else a workload has it yet
+      if (!(error instanceof Failure && error.kind === 'conflict')) throw error; // a workload still uses it
     }
   }
 }

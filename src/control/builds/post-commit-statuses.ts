@@ -33,13 +33,13 @@ interface Deps {
   logger: Logger;
   secretBox: SecretBox;
   webhooks: WebhookPolicy;
-  /** With which links to the pages of builds begin; null: there are none. */
+  /** The base of links to the pages of builds; null: no links. */
   publicUrl: string | null;
 }
 
 /**
- * Tells the hosts of repositories how the builds of commits go. What is to be told is in the database until the host has it or
- * refuses it, so that it survives a kill, and may then be told twice. Builds never wait for it.
+ * Posts the statuses of commits' builds to the hosts of their repositories. A status stays in the database until the host accepts or
+ * refuses it, so it survives a kill, and may then be posted twice. Builds never wait for it.
  */
 export class CommitStatusPoster extends UserTaskLoop {
   readonly #deps: Deps;

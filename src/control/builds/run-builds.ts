@@ -34,7 +34,7 @@ const TICK_MS = 30_000;
 /** A build prints often, and each time there is a hint. */
 const PAUSE_MS = 50;
 const RETRY_MS = 1_000;
-/** How often a server may end without a word while it runs a build: the build may be why. */
+/** How often servers may die while they run a build before it fails: it may be the cause. */
 const MAX_INTERRUPTIONS = 2;
 
 const STOPPED = 'the server was stopped: the build begins again';

@@ -59,8 +59,8 @@ interface Deps {
 }
 
 /**
- * Looks at the repositories of endpoints when their time has come or somebody asks, and queues a build of each new commit. Of a look
- * that is killed nothing is left, and it begins again.
+ * Looks at the repositories of endpoints when their time has come or somebody asks, and queues a build of each new commit. A look
+ * that is killed leaves nothing behind, and is repeated.
  */
 export class GitSync extends UserTaskLoop {
   readonly #deps: Deps;

@@ -61,7 +61,7 @@ export class ImageResolver {
     this.#loop.start();
   }
 
-  /** Does not wait for pulls in progress: what they were for is asked for still, and the next leader resolves it. */
+  /** Does not wait for pulls in progress: their requests stay in the database, and the next leader resolves them. */
   async stop(): Promise<void> {
     await this.#loop.stop();
   }
@@ -94,7 +94,7 @@ export class ImageResolver {
     return ofUser < CONCURRENT - this.#inProgress.size;
   }
 
-  /** Never rejects. What was not settled is asked for still, and tried again later. */
+  /** Never rejects. A request that was not settled stays, and is tried again later. */
   async #resolve(asked: AskedImage, key: string): Promise<void> {
     const { pool, logger } = this.#deps;
     const fields = { endpointId: asked.endpointId, version: asked.version, image: asked.image };

@@ -27,8 +27,8 @@ interface Deps {
 }
 
 /**
- * Forgets the models of workers that have ended, has models leave that an admin wants removed or that a disk has no room for,
- * fetches and keeps those that an admin wants to have, and writes down which are there and how far fetches are.
+ * Releases the models of workers that have ended, evicts models that an admin removed or that a disk has no room for, fetches and
+ * keeps those that an admin wants to have, and records which are there and how far fetches are.
  */
 export function keepModelsLoop({ pool, bus, logger, secretBox, modelStore }: Deps): Loop {
   const wake = () => bus.publish('model', '');

@@ -40,7 +40,7 @@ export class ModelsAhead {
     }
   }
 
-  /** Ends all fetches; what came stays, and the next leader goes on. */
+  /** Ends all fetches. What was fetched stays, and the next leader continues from there. */
   stop(): void {
     for (const { controller } of this.#running.values()) controller.abort(new Error('this server stops'));
   }

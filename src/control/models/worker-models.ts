@@ -34,7 +34,7 @@ export interface ModelDeps {
 }
 
 /**
- * Brings the models of workers before they claim a place, as their images, so that no download holds GPUs or is billed. A token
+ * Fetches the models of workers before they claim a place, like their images, so that no download holds GPUs or is billed. A token
  * reaches its origin and nothing else.
  */
 export class WorkerModels {
@@ -87,12 +87,12 @@ export class WorkerModels {
     };
   }
 
-  /** A worker runs: where its models were copied to its machine, those here may leave. Does not throw. */
+  /** Called once a worker runs: if its models were copied to its machine, those here may be evicted. Does not throw. */
   async started(worker: Pick<ControlledWorker, 'id'>): Promise<void> {
     if (this.#deps.modelDoor) await this.release(worker);
   }
 
-  /** A worker has ended, or does not start: its models may leave. Does not throw, and is done again by `keepModelsLoop`. */
+  /** Called when a worker has ended or does not start: its models may be evicted. Does not throw; `keepModelsLoop` repeats it. */
   async release({ id }: Pick<ControlledWorker, 'id'>): Promise<void> {
     this.#deps.modelDoor?.withdraw(id);
     if (this.#deps.modelStore?.has(id)) await this.#deps.modelStore.release(id).catch(() => {});
