@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { FairSlots } from './fair-slots.ts';
 import { InFlight } from './in-flight.ts';
 
-/** Of the eight threads that the C library's resolver may have (`UV_THREADPOOL_SIZE`): two are left to names that the operator chose. */
+/** The C library resolves at most eight names at a time (`UV_THREADPOOL_SIZE`): two are left to those that the operator chose. */
 const SLOTS = 6;
 const PER_OWNER = 2;
 /** Nobody waits longer: what would ask then is not asked any more, so that no owner has ever more names that wait. */
