@@ -1,4 +1,5 @@
 import { Failure } from '../../core/errors.ts';
+import { doEach } from '../../core/flow/do-each.ts';
 import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -38,7 +39,7 @@ export function deployGitBuildsLoop({ pool, bus, logger }: Deps): Loop {
     logger,
     pauseMs: () => PAUSE_MS,
     runOnce: async () => {
-      for (const build of await listDeployable(pool)) await deploy(build);
+      await doEach(await listDeployable(pool), deploy);
       return undefined;
     },
     subscribe: (wake) => [bus.subscribe('build', wake), bus.onGap(wake)],

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Builder, BuildLimits, BuildRequest } from '../../builders/builder.ts';
 import { Failure } from '../../core/errors.ts';
+import { doEach } from '../../core/flow/do-each.ts';
 import { Loop, type NextRun } from '../../core/flow/loop.ts';
 import type { BuildId, UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -117,7 +118,7 @@ export class BuildRunner {
       const reason = waits.get(build.id);
       if (reason !== undefined && reason !== build.reason) await noteWait(pool, build.id, reason);
     }
-    for (const id of start) await this.#start(id);
+    await doEach(start, (id) => this.#start(id));
     return undefined;
   }
 

@@ -73,3 +73,16 @@ test('a leader that has just begun gives clients time to renew', async () => {
   start(0);
   await expect.poll(left).toEqual([other]);
 });
+
+test('an endpoint that cannot be deleted holds up no other', async () => {
+  const [stuck, other] = [await create(60), await create(60)];
+  const { pool } = database;
+  await pool.query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'stuck'; end $$`);
+  await pool.query(
+    `create trigger refuse before delete on endpoints for each row when (old.id = '${stuck}') execute function refuse()`,
+  );
+  for (const id of [stuck, other]) await expire(id);
+  start(0);
+  await expect.poll(left).toEqual([stuck]);
+  await pool.query('drop function refuse cascade');
+});

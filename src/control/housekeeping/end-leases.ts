@@ -1,4 +1,5 @@
 import { monotonicClock } from '../../core/clock.ts';
+import { doEach } from '../../core/flow/do-each.ts';
 import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -28,10 +29,10 @@ export function leaseLoop(
       const { ended, nextInMs } = await listEndedLeases(pool);
       const waitMs = startedAt + graceMs - monotonicClock.now();
       if (waitMs > 0) return ended.length === 0 && nextInMs === null ? undefined : { inMs: waitMs };
-      for (const { endpointId, userId } of ended) {
+      await doEach(ended, async ({ endpointId, userId }) => {
         const isOver = await change({ pool, bus, logger }, systemActor(userId), endLease, { id: endpointId });
         if (isOver) logger.info({ userId, endpointId }, 'endpoint deleted: its client has not renewed its lease');
-      }
+      });
       return nextInMs === null ? undefined : { inMs: Math.min(LOOK_MS, nextInMs) };
     },
   });

@@ -1,3 +1,4 @@
+import { doEach } from '../../core/flow/do-each.ts';
 import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Pool } from '../../db/pool.ts';
@@ -19,8 +20,10 @@ export function evictionGuardLoop({ pool, logger, guard }: { pool: Pool; logger:
       const wanted = await listGuardedEndpoints(pool);
       const kept = await guard.list();
       if (kept === null) return undefined;
-      for (const [id, workers] of wanted) if (kept.get(id) !== workers) await guard.keep(id, workers);
-      for (const id of kept.keys()) if (!wanted.has(id)) await guard.release(id);
+      const changed = [...wanted].filter(([id, workers]) => kept.get(id) !== workers);
+      await doEach(changed, ([id, workers]) => guard.keep(id, workers));
+      const unwanted = [...kept.keys()].filter((id) => !wanted.has(id));
+      await doEach(unwanted, (id) => guard.release(id));
       return undefined;
     },
   });

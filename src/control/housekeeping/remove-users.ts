@@ -1,3 +1,4 @@
+import { doEach } from '../../core/flow/do-each.ts';
 import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -34,17 +35,11 @@ export function userRemovalLoop(deps: Deps): Loop {
     },
     runOnce: async () => {
       let left = 0;
-      let failure: unknown;
-      for (const userId of await listRemovedUsers(pool)) {
-        if (isStopped) return undefined;
-        try {
-          if ((await removeUser(deps, userId, () => isStopped)) === null) logger.info({ userId }, 'user deleted');
-          else left += 1;
-        } catch (error) {
-          failure = error;
-        }
-      }
-      if (failure !== undefined) throw failure;
+      await doEach(await listRemovedUsers(pool), async (userId) => {
+        if (isStopped) return;
+        if ((await removeUser(deps, userId, () => isStopped)) === null) logger.info({ userId }, 'user deleted');
+        else left += 1;
+      });
       return left > 0 ? { inMs: BUSY_TICK_MS } : undefined;
     },
   });

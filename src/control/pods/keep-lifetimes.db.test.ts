@@ -194,3 +194,19 @@ test('of ten thousand pods, those whose time has come are found by an index', as
   const { rows } = await database.pool.query("select count(*)::int from pods where wanted = 'STOP'");
   expect(rows[0].count).toBe(2);
 });
+
+test('a pod that cannot be stopped holds up no other', async () => {
+  const [stuck, other] = [await create(), await create()];
+  for (const id of [stuck, other]) {
+    await change(context(), actor, setPodLifetime, { id, lifetime: { stopAt: at(1), terminateAt: null } });
+  }
+  const { pool } = database;
+  await pool.query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'stuck'; end $$`);
+  await pool.query(
+    `create trigger refuse before update on pods for each row when (old.id = '${stuck}') execute function refuse()`,
+  );
+  now = NOON + 2 * MINUTE;
+  await expect(keeper.runOnce()).rejects.toThrow('stuck');
+  expect(await row(other)).toMatchObject({ wanted: 'STOP' });
+  await pool.query('drop function refuse cascade');
+});

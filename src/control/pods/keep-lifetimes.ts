@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { doEach } from '../../core/flow/do-each.ts';
 import { Loop } from '../../core/flow/loop.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -32,7 +33,7 @@ export function lifetimeLoop(deps: Deps): Loop {
     runOnce: async () => {
       const now = clock.now();
       const { due, nextAt } = await listDuePods(pool, now);
-      for (const pod of due) await endDuePod(deps, pod, now);
+      await doEach(due, (pod) => endDuePod(deps, pod, now));
       return nextAt === null ? undefined : { inMs: Math.min(TICK_MS, nextAt.getTime() - now) };
     },
   });
