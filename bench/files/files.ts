@@ -87,7 +87,7 @@ export async function benchFiles(args: string[]): Promise<void> {
     }
     const listings = has('listing')
       ? await measureListings(server, volume, {
-          ...{ count: Number(values.listed), pages: Number(values.pages), shapes: values.shapes.split(',') as Shape[] },
+          ...{ count: Number(values.listed), pages: Number(values.pages), shapes: readShapes(values.shapes) },
           onListed: (listing) => process.stderr.write(`${JSON.stringify(listing)}\n`),
         })
       : [];
@@ -249,4 +249,11 @@ async function putSmall(place: Place, count: number): Promise<Cost> {
   const cost = await costOf(place, () => Promise.all(Array.from({ length: AT_ONCE }, worker)));
   agent.destroy();
   return cost;
+}
+
+function readShapes(text: string): Shape[] {
+  const shapes = text.split(',');
+  const unknown = shapes.find((shape) => !shapeNames.includes(shape as Shape));
+  if (unknown !== undefined) throw new Error(`there is no shape '${unknown}': there are ${shapeNames.join(', ')}`);
+  return shapes as Shape[];
 }

@@ -9,7 +9,7 @@ import { median } from '../median.ts';
 import { cpuMsOf } from './cpu.ts';
 
 /** How many names a directory has; all directories of a shape are beside each other. */
-const SHAPES = { 'one directory': Number.POSITIVE_INFINITY, '1,000 each': 1_000, '1 each': 1 };
+const SHAPES = { 'one directory': Number.POSITIVE_INFINITY, '1000 each': 1_000, '1 each': 1 };
 export type Shape = keyof typeof SHAPES;
 
 export interface Listing {
