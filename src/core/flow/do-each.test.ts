@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { doEach } from './do-each.ts';
 
-test('what fails holds up nothing, and the first failure is told in the end', async () => {
+test('a failure does not stop the rest, and the first one is thrown at the end', async () => {
   const done: number[] = [];
   const work = async (n: number) => {
     if (n % 2 === 0) throw new Error(`no ${n}`);

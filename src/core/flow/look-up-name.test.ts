@@ -39,7 +39,7 @@ test('an owner’s silent names do not hold up the same name of another', async 
   expect(await lookUp('example.org', 'two')).toEqual(FOUND);
 });
 
-test('who has waited long behind silent names is told so, and nothing is asked', async () => {
+test('a lookup that waited too long behind silent names is rejected without asking', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const { asked, lookUp, end } = start();
   for (let n = 0; n < 2; n += 1) void lookUp(`${n}.silent`, 'one');
