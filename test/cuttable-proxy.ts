@@ -28,8 +28,11 @@ export class CuttableProxy {
     await once(this.#server.listen(this.#at), 'listening');
   }
 
+  /** Ends all connections and refuses new ones; does nothing if it was never connected. */
   async cut(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server!.close(resolve));
+    const server = this.#server;
+    if (server === undefined) return;
+    const closed = new Promise((resolve) => server.close(resolve));
     for (const socket of this.#sockets) socket.destroy();
     await closed;
     if (this.#at.path !== undefined) await rm(this.#at.path, { force: true });
