@@ -165,6 +165,20 @@ test('the last active owner of a team and the last admin stay, which the audit l
   }
 });
 
+test('a team that is being deleted takes no one in', async () => {
+  await query(
+    `update users set suspended_at = now(), suspended_workloads = 'STOP', removing_at = now() where id = 'team-ml'`,
+  );
+  try {
+    await signIn('staff', 'ml');
+    expect(await standing()).toEqual({ role: 'USER', teams: {} });
+  } finally {
+    await query(
+      `update users set suspended_at = null, suspended_workloads = null, removing_at = null where id = 'team-ml'`,
+    );
+  }
+});
+
 test('groups that the provider leaves out take nothing away: the page says what to do', () => {
   const claims = { sub: 's', _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'https://x' } } };
   expect(() => readIdentity(SETTINGS, claims)).toThrow(/You are in more groups than Acme sends: have an admin/);

@@ -305,7 +305,25 @@ test('an exited worker is deleted only once all of it is metered, however late t
   ]);
 });
 
-test('days hold exactly what minutes do, across restarts, folding and midnight, under the last name', async () => {
+test('a day has the newest name of what it cost, also once that is deleted', async () => {
+  await query(
+    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
+       scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
+     values ('e1', 'ann', 'first', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
+  );
+  await insertWorker('w1', 0, null);
+  const nameAfter = async (minutes: number) => {
+    await meterAt(minutes * MINUTE);
+    return (await query('select name from usage_days')).rows.map(({ name }) => name);
+  };
+  expect(await nameAfter(5)).toEqual(['first']);
+  await query("update endpoints set name = 'second'");
+  expect(await nameAfter(10)).toEqual(['second']);
+  await query('delete from endpoints');
+  expect(await nameAfter(15)).toEqual(['second']);
+});
+
+test('days hold exactly what minutes do, across restarts, folding and midnight', async () => {
   await query('update usage_meter set metered_until = $1', [at(0)]);
   await insertWorker('w1', 0, 13 * 60 * MINUTE); // until 01:00 of the next day
   await insertWorker('w2', 30_000, 90_000, { user: 'bob', endpoint: 'e2', gpus: 2 });

@@ -107,6 +107,10 @@ describe('a key with allowed addresses', () => {
     const made = await make({ allowedAddresses: ['127.0.0.1'] });
     expect(made.statusCode).toBe(201);
     expect((await update(made.json().id, { allowedAddresses: [] }, secret)).statusCode).toBe(403);
+    const everywhere = await create({ scopes: ['account:read'] });
+    expect((await update(everywhere.id, { scopes: ['all'] }, secret)).statusCode).toBe(403);
+    expect((await update(everywhere.id, { disabled: true }, secret)).statusCode).toBe(200);
+    expect((await update(everywhere.id, { disabled: false }, secret)).statusCode).toBe(403);
   });
 });
 
@@ -134,6 +138,14 @@ describe('a rotated key', () => {
     expect((await use(secret))[0]).toBe(401);
     expect(Math.abs(Date.parse(made.expiresAt) - Date.now() - 3_600_000)).toBeLessThan(60_000);
     expect((await rotate(id)).statusCode).toBe(409);
+  });
+
+  test('lives no longer than it would have, however long the overlap', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const { id } = await create({ expiresAt });
+    expect((await rotate(id, { overlapHours: 24 })).statusCode).toBe(201);
+    const { apiKeys } = (await rest.call('GET', PATH, { key: person.key })).json();
+    expect(apiKeys.find((key: { id: string }) => key.id === id)).toMatchObject({ name: 'ci (replaced)', expiresAt });
   });
 });
 

@@ -7,7 +7,7 @@ import { fromUnits, toUnits } from '../../domain/billing/money.ts';
 let rest: RestFixture;
 let admin: Person;
 beforeAll(async () => {
-  rest = await startRestApp();
+  rest = await startRestApp({ capacity: { read: async () => ({ gpus: [], cpus: 8, memoryBytes: 2 ** 34 }) } });
   admin = await rest.addPerson('admin');
 });
 afterAll(() => rest.close());
@@ -75,6 +75,15 @@ test('an existing resource has its name of now', async () => {
   const { id } = (await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body })).json();
   await costs({ id, name: 'before', gpu: '1' });
   expect((await read('by=endpoint')).groups).toMatchObject([{ id, name: 'renamed', isDeleted: false }]);
+});
+
+test('a deleted pod, whose row is kept for its log, is shown as deleted', async () => {
+  const body = { name: 'p', image: 'any:v1', cpu: { id: 'cpu3c', vcpuCount: 2 } };
+  const { id } = (await rest.call('POST', '/v2/pods', { key: rest.alice.key, body })).json();
+  await costs({ id, kind: 'POD', name: 'p', cpu: '1' });
+  expect((await read('by=pod')).groups).toMatchObject([{ id, name: 'p', isDeleted: false }]);
+  await rest.database.pool.query('update pods set gone_at = now() where id = $1', [id]);
+  expect((await read('by=pod')).groups).toMatchObject([{ id, name: 'p', isDeleted: true }]);
 });
 
 test('what is beyond the limit is counted and added up', async () => {

@@ -100,7 +100,7 @@ describe('a budget that is used up and stops', () => {
     expect((await call('POST', '/v2/pods', newPod)).statusCode).toBe(201);
   });
 
-  test('makes the endpoint PAUSED with the reason', async () => {
+  test('makes the endpoint PAUSED with the reason, and stops nothing else', async () => {
     const id = await endpoint('stopped');
     await spend(rest.alice, '7', id);
     await create({ amount: '7', action: 'STOP', endpointId: id });
@@ -108,6 +108,8 @@ describe('a budget that is used up and stops', () => {
       state: 'PAUSED',
       reason: expect.stringContaining('the endpoint’s monthly budget of 7 USD is used up'),
     });
+    const newPod = { name: 'p', image: 'any:v1', gpu: { id: GPU, count: 1 } };
+    expect((await call('POST', '/v2/pods', newPod)).statusCode).toBe(201);
   });
 });
 
@@ -151,6 +153,15 @@ describe('an admin', () => {
       expect((await call('DELETE', `${PATH}/${unknown}`)).statusCode).toBe(404);
     }
   });
+});
+
+test('an endpoint of somebody else is as unknown as none', async () => {
+  const id = await endpoint('hers');
+  const [foreign, missing] = await Promise.all(
+    [id, 'nosuch'].map((endpointId) => call('POST', PATH, { amount: '1', endpointId }, rest.bob.key)),
+  );
+  for (const answer of [foreign!, missing!]) expect(answer.statusCode).toBe(400);
+  expect(foreign!.json().detail.replace(id, 'nosuch')).toBe(missing!.json().detail);
 });
 
 test('there is one budget for the same, however many are set at once', async () => {

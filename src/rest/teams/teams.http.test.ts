@@ -79,6 +79,16 @@ describe('a team', () => {
     expect(people.json()).toEqual({ users: [], next: null });
   });
 
+  test('is changed by an admin with a key that may change users, and with no other', async () => {
+    const team = await newTeam();
+    const add = async (...scopes: string[]) => {
+      const key = await rest.keyFor(admin, 'account:write', ...scopes);
+      const body = { userId: rest.bob.userId, role: 'VIEWER' };
+      return (await rest.call('POST', `/v2/teams/${team.id}/members`, { key, body })).statusCode;
+    };
+    expect([await add(), await add('users:read'), await add('users:write')]).toEqual([404, 404, 201]);
+  });
+
   test('has limits and budgets as a user has, set at the same routes', async () => {
     const team = await newTeam();
     const limits = { key: admin.key, body: { endpoints: 1 } };
@@ -235,6 +245,7 @@ describe('members', () => {
   test('the last active owner neither leaves nor is demoted, suspended or deleted', async () => {
     const team = await newTeam();
     const second = await join(team, 'OWNER');
+    await join(team, 'OPERATOR');
     const users = '/v2/account/users';
     const { key } = admin;
     expect((await rest.call('POST', `${users}/${second.userId}/suspend`, { key, body: {} })).statusCode).toBe(200);
@@ -336,15 +347,25 @@ describe('deleting a team', () => {
       409,
       `the team '${team.name}' still owns endpoints (1): delete them first, or hand them over`,
     ]);
-    const [foreign, missing] = await Promise.all(
-      [other.id, newId(14)].map((id) => rest.call('DELETE', `${path}?handOverTo=${id}`, { key })),
-    );
+    const handOver = (id: string) => rest.call('DELETE', `${path}?handOverTo=${id}`, { key });
+    const [foreign, missing] = await Promise.all([other.id, newId(14)].map(handOver));
     expect([foreign!.statusCode, answer(foreign!)]).toEqual([404, answer(missing!)]);
+    await join(other, 'OPERATOR', team.owner);
+    expect((await handOver(other.id)).statusCode).toBe(404);
     const deleted = await rest.call('DELETE', `${path}?handOverTo=${team.owner.userId}`, { key });
     expect([deleted.statusCode, deleted.json().status]).toEqual([202, 'DELETING']);
     expect((await rest.call('GET', '/v2/serverless', { key })).json().endpoints).toHaveLength(1);
     expect((await act('GET', '/v2/pods', team.owner, team.id)).statusCode).toBe(403);
     expect((await rest.call('DELETE', path, { key })).statusCode).toBe(409);
+  });
+
+  test('keeps nobody: its last owner may be deleted', async () => {
+    const team = await newTeam();
+    const { userId, key } = team.owner;
+    const remove = () => rest.call('DELETE', `/v2/account/users/${userId}`, { key: admin.key });
+    expect((await remove()).statusCode).toBe(409);
+    expect((await rest.call('DELETE', `/v2/teams/${team.id}`, { key })).statusCode).toBe(202);
+    expect((await remove()).statusCode).toBe(202);
   });
 
   test('is for owners and admins', async () => {
