@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { systemClock } from '../../core/clock.ts';
+import { type KeyId, newId, type SessionId } from '../../core/ids.ts';
 import { change } from '../change.ts';
 import type { Context } from '../context.ts';
+import { insertSession } from '../sessions/session-store.ts';
 import { createApiKey, revokeApiKey } from './create-api-key.ts';
 import { ensureFirstUser } from './ensure-first-user.ts';
 import { findKeyBySecretHash, listKeys } from './key-store.ts';
@@ -100,6 +102,22 @@ test('a key that was revoked after its request had begun creates no other one', 
   const actor = { userId, keyId: key.id, scopes: key.scopes };
   await change(deps, actor, createApiKey, input);
   await change(deps, null, revokeApiKey, { userId, keyId: key.id });
+  await expect(change(deps, actor, createApiKey, input)).rejects.toMatchObject({ kind: 'unauthorized' });
+  expect(await listKeys(database.pool, userId)).toHaveLength(1);
+});
+
+test('a session that ended after its request had begun creates no key', async () => {
+  const { id: userId } = await createUser(database.pool, { name: 'ann', email: null });
+  const deps = { ...context, clock: systemClock };
+  const input = { userId, name: 'k', scopes: [{ kind: 'all' } as const], expiresAt: null };
+  const sessionId = newId<SessionId>();
+  await insertSession(database.pool, {
+    ...{ id: sessionId, userId, secretHash: hashSecret('secret'), madeBy: 'PASSWORD', userAgent: null, address: null },
+    lifetime: { idleMs: 3_600_000, maxMs: 3_600_000 },
+  });
+  const actor = { userId, keyId: '' as KeyId, sessionId, scopes: input.scopes };
+  await change(deps, actor, createApiKey, input);
+  await database.pool.query('update sessions set expires_at = now()');
   await expect(change(deps, actor, createApiKey, input)).rejects.toMatchObject({ kind: 'unauthorized' });
   expect(await listKeys(database.pool, userId)).toHaveLength(1);
 });

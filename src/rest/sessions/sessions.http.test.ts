@@ -143,12 +143,14 @@ test('a session permits what its key does, and ends with it', async () => {
   );
   const owner = await server.signIn(aliceKey);
   const path = `/v2/account/api-keys/${keys.rows[0]!.id}`;
-  const disable = (disabled: boolean) =>
-    server.send(path, { session: owner, method: 'PATCH', body: JSON.stringify({ disabled }) });
-  expect((await disable(true)).status).toBe(200);
+  const update = async (change: object) =>
+    (await server.send(path, { session: owner, method: 'PATCH', body: JSON.stringify(change) })).status;
+  expect(await update({ disabled: true })).toBe(200);
   await expect.poll(() => account(session)).toBe(401);
-  expect((await disable(false)).status).toBe(200);
+  expect(await update({ disabled: false })).toBe(200);
   await expect.poll(() => account(session)).toBe(200);
+  expect(await update({ allowedAddresses: ['203.0.113.7'] })).toBe(200);
+  await expect.poll(() => account(session)).toBe(403);
   const revoked = await server.send(path, { session: owner, method: 'DELETE' });
   expect(revoked.status).toBe(204);
   await expect.poll(() => account(session)).toBe(401);
