@@ -160,6 +160,8 @@ test('the last active owner of a team and the last admin stay, which the audit l
       outcome: 'refused',
       reason: expect.stringContaining('the only active owner'),
     });
+    await refresh(session); // leaves all groups
+    expect(await standing()).toEqual({ role: 'ADMIN', teams: { web: 'OWNER' } });
   } finally {
     await query(`update users set role = 'ADMIN' where name = 'bob'`);
   }

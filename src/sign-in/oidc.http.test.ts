@@ -153,6 +153,40 @@ test('an email that two providers claim is the first one’s', async () => {
   expect(new Set(users).size).toBe(1); // one person who signs in twice at once is one user
 });
 
+test('an email that two users have joins neither', async () => {
+  const { pool } = server.rest.database;
+  await pool.query(
+    `insert into users (id, name, email) values ('u-1', 'one', 'both@x.org'), ('u-2', 'two', 'both@x.org')`,
+  );
+  await expect(join({ email: 'both@x.org' })).rejects.toThrow(/already a user with your email/);
+});
+
+test('beside programs that share the machine, a sign-in makes no further user', async () => {
+  const { pool } = server.rest.database;
+  await pool.query(`insert into settings (key, value) values ('installation', '{"runtime": "process"}')
+                    on conflict (key) do update set value = excluded.value`);
+  await pool.query("insert into processes (id, roles, seen_at) values ('p', '{control}', now())");
+  await expect(join({ takesSeveralUsers: false })).rejects.toMatchObject({ kind: 'conflict' });
+  expect(await join({})).toEqual(expect.any(String));
+  expect(await join({ takesSeveralUsers: false })).toEqual(expect.any(String)); // who is known goes on
+});
+
+/** Joins an identity as a sign-in does. */
+function join({ email = null, takesSeveralUsers = true }: { email?: string | null; takesSeveralUsers?: boolean }) {
+  const { pool } = server.rest.database;
+  return change({ pool, bus: server.rest.bus, facts: { takesSeveralUsers } }, null, joinIdentity, {
+    ...{
+      issuer: 'https://four.example',
+      subject: 's',
+      name: 'joined',
+      email,
+      isEmailVerified: true,
+      joinByEmail: true,
+    },
+    ...{ groups: [], role: null, teams: [] },
+  });
+}
+
 test('a provider that refuses, and an answer of another provider, sign nobody in', async () => {
   const visitor = new Visitor();
   const url = new URL(await visitor.toCallback());
