@@ -194,6 +194,20 @@ describe('after its retention', () => {
     expect(left.map(({ job_id }) => job_id)).toEqual(['kept', 'running', 'young']);
   });
 
+  test('how the delivery of a webhook went is kept as long as results are', async () => {
+    for (const [id, age] of [
+      ['new', '29 minutes'],
+      ['old', '31 minutes'],
+    ]) {
+      await sql(
+        `insert into webhook_results (job_id, created_at, is_delivered, tries, ended_at) values ($1, now(), true, '[]', now() - interval '${age}')`,
+        id,
+      );
+    }
+    await cleaner.runOnce();
+    expect(await sql('select job_id from webhook_results')).toEqual([{ job_id: 'new' }]);
+  });
+
   test('idempotency keys go after a day, orders to stop after an hour, exited workers after a day', async () => {
     for (const [key, age] of [
       ['new', '23 hours'],

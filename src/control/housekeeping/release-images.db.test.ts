@@ -4,6 +4,7 @@ import { ControlLoops } from '../../../test/control-loops.ts';
 import type { EndpointId, ReleaseId } from '../../core/ids.ts';
 import { change } from '../../domain/change.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
+import { moveImage } from '../../domain/releases/move-image.ts';
 import { pinReleaseImage } from '../../domain/releases/release-images.ts';
 import { rollbackRelease } from '../../domain/releases/rollback-release.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
@@ -153,6 +154,20 @@ test('named again with other changes, the release that those make is checked', a
   world.contents.set('ml:1', 'tuesday');
   expect((await update(id, { image: 'ml:1', env: { A: '1' } })).version).toBe(2);
   expect(await imageOfWorker(id, 3)).toBe(referenceOf('ml', 'tuesday'));
+});
+
+test('an answer about a release that has a successor by now makes none', async () => {
+  const id = await control.endpoint({ ...one, image: 'ml:1' });
+  await imageOfWorker(id, 1);
+  await update(id, { image: 'ml:2' });
+  await imageOfWorker(id, 2);
+  const late = { digest: digestOf('late'), reference: referenceOf('ml', 'late') };
+  await change({ pool: control.database.pool, bus: control.bus }, actor(), moveImage, {
+    id,
+    version: 1,
+    identity: late,
+  });
+  expect((await releases(id)).map(({ version }) => version)).toEqual([1, 2]);
 });
 
 test('what was asked for before a restart is resolved after it, once', async () => {
