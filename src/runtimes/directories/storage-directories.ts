@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../../core/errors.ts';
+import { removeTree } from '../../core/files/remove-tree.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../runtime.ts';
 import { codeOf, Folder } from './folder.ts';
 import type { StorageQuotas } from './storage-quotas.ts';
@@ -66,7 +67,7 @@ export class StorageDirectories implements WorkloadStorage {
     await rename(path, removed).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });
-    await rm(removed, { recursive: true, force: true, maxRetries: 3 });
+    await removeTree(removed);
   }
 
   usedBytes(owner: StorageOwner): Promise<number> {
