@@ -16,7 +16,7 @@ import { listLiveAmong } from '../domain/workers/live-workers.ts';
 import { ModelDoor } from '../models/nodes/model-door.ts';
 import { BlobFiles } from '../models/store/blob-files.ts';
 import { ModelStore } from '../models/store/model-store.ts';
-import { directoryBytes } from '../runtimes/directories/storage-directories.ts';
+import { directoryBytes } from '../runtimes/directories/directory-bytes.ts';
 import type { DiskMeter, Runtime } from '../runtimes/runtime.ts';
 import type { Because } from '../scaling/because.ts';
 

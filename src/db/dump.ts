@@ -99,6 +99,7 @@ export async function loadDump(databaseUrl: string, load: Load): Promise<void> {
     await client.query("set client_connection_check_interval = '1s'").catch(() => {});
     await client.query('begin');
     await lockSchema(client);
+    refuseNewer(await readAppliedMigrations(client), await listMigrations(), 'the database to load into');
     const present = await listTables(client, new Set());
     if (!(await isEmpty(client, present))) await load.allowReplacing(client);
     if (present.length > 0) await client.query(`drop table ${present.map(quote).join(', ')}`);
@@ -144,7 +145,11 @@ async function withConnection<T>(databaseUrl: string, work: (client: pg.Client) 
 
 async function refuseForeignSchema(migrations: readonly string[], what: string): Promise<void> {
   if (migrations.length === 0) throw new Error('there is no data: Podyard has never run on this database');
-  const own = await listMigrations();
+  refuseNewer(migrations, await listMigrations(), what);
+}
+
+/** Tables that this program doesn't know would stay behind, in the way of the version that makes them. */
+function refuseNewer(migrations: readonly string[], own: readonly string[], what: string): void {
   const unknown = migrations.filter((name) => !own.includes(name));
   if (unknown.length === 0) return;
   throw new Error(

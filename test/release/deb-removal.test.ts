@@ -36,7 +36,10 @@ afterEach(() => rm(root, { recursive: true }));
 async function runScript(name: 'prerm' | 'postrm', what: string, settings: string | null): Promise<string> {
   if (settings !== null) await writeFile(join(root, 'etc/podyard.env'), settings);
   const text = await readFile(new URL(`../../release/deb/${name}`, import.meta.url), 'utf8');
-  const here = text.replace(/(?<![\w/])\/(?=etc\/podyard|opt\/podyard|var\/lib\/podyard|run\/systemd)/g, `${root}/`);
+  const here = text.replace(
+    /(?<![\w/])\/(?=etc\/podyard|etc\/systemd|opt\/podyard|var\/lib\/podyard|run\/systemd)/g,
+    `${root}/`,
+  );
   return execFileSync('sh', ['-c', here, name, what], { env: { PATH: `${root}/bin:/usr/bin:/bin` }, encoding: 'utf8' });
 }
 
@@ -47,6 +50,27 @@ test.each(['%', '"%"', "'%'"])('a removal stops the workers of the data that the
   const moved = join(root, 'srv/moved');
   const output = await runScript('prerm', 'remove', SETTINGS(quoted.replace('%', moved)));
   expect(output).toBe(`stop-workers | ${moved} |  | $(touch ${root}/run-by-sh)\n`);
+  expect(existsSync(join(root, 'run-by-sh'))).toBe(false);
+});
+
+test('a removal stops the workers of the data that a drop-in of the unit names, as systemd understands it', async () => {
+  const moved = join(root, 'srv/moved');
+  const more = join(root, 'etc/more settings');
+  await writeFile(more, `PODYARD_DATABASE_URL=postgresql://db/podyard\n`);
+  await writeFile(
+    join(root, 'bin/systemctl'),
+    `#!/bin/sh
+case "$*" in
+  'show --property=Environment --value podyard') echo 'PODYARD_DATA_DIR=${moved} "HOSTILE=two words $(touch ${root}/run-by-sh)"' ;;
+  'show --property=EnvironmentFiles --value podyard') printf '%s\\n' '${root}/etc/podyard.env (ignore_errors=yes)' '${more} (ignore_errors=no)' ;;
+esac
+`,
+  );
+  const hostile = `two words $(touch ${root}/run-by-sh)`;
+  const url = 'postgresql://db/podyard';
+  expect(await runScript('prerm', 'remove', null)).toBe(`stop-workers | ${moved} | ${url} | ${hostile}\n`);
+  const named = await runScript('prerm', 'remove', 'PODYARD_DATA_DIR=/srv/named by file\n');
+  expect(named, 'a file counts more').toBe(`stop-workers | /srv/named by file | ${url} | ${hostile}\n`);
   expect(existsSync(join(root, 'run-by-sh'))).toBe(false);
 });
 
@@ -67,6 +91,15 @@ test('a purge takes the package’s folder, and says that data elsewhere stays',
   for (const gone of ['var/lib/podyard', 'etc/podyard.env', 'opt/podyard'])
     expect(existsSync(join(root, gone))).toBe(false);
   expect(existsSync(moved)).toBe(true);
+});
+
+test.each(['%', '"%"'])('a purge says that data which a drop-in names stays: %s', async (quoted) => {
+  const folder = join(root, 'etc/systemd/system/podyard.service.d');
+  await mkdir(folder, { recursive: true });
+  const setting = quoted.replace('%', 'PODYARD_DATA_DIR=/srv/moved');
+  await writeFile(join(folder, 'override.conf'), `[Service]\nEnvironment=${setting}\n`);
+  const output = await runScript('postrm', 'purge', null);
+  expect(output).toBe('podyard: the data in /srv/moved stays: the package did not make that folder\n');
 });
 
 test('a purge of data where the package keeps it says nothing', async () => {

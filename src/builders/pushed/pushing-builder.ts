@@ -2,6 +2,7 @@
  * Builds for a cluster, whose nodes pull: a container engine builds, and a registry keeps the images. Each image has a tag that names
  * its installation and build; the engine keeps only its cache. Nodes pull by the digest that the registry gave.
  */
+import { monotonicClock } from '../../core/clock.ts';
 import { Failure, messageOf } from '../../core/errors.ts';
 import { BUILT_LABEL, buildIdOf, isBuildImage } from '../../domain/builds/build-image.ts';
 import { type BuildRegistry, buildTagOf, imageOfBuildTag } from '../../domain/images/build-registry.ts';
@@ -71,7 +72,7 @@ class PushingBuilder implements Builder {
   async build(request: BuildRequest, options: BuildOptions): Promise<BuiltImage> {
     const { image } = request;
     const tag = buildTagOf(image, this.#options.installation)!;
-    const startedAt = Date.now();
+    const startedAt = monotonicClock.now();
     /** References of earlier builds that were fetched. */
     const fetched = new Set<string>();
     const admitBase: BuildRequest['admitBase'] = async (base) => {
@@ -232,7 +233,7 @@ class PushingBuilder implements Builder {
   async #push(image: string, tag: string, { signal, limits }: BuildOptions, startedAt: number): Promise<string> {
     const { engine, registry } = this.#options;
     const repo = this.#repository;
-    const leftMs = Math.max(1, limits.timeoutMs - (Date.now() - startedAt));
+    const leftMs = Math.max(1, limits.timeoutMs - (monotonicClock.now() - startedAt));
     const ended = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
     const { username, password } = registry.auth ?? { username: '', password: '' };
     try {

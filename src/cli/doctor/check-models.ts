@@ -6,7 +6,7 @@ import { messageOf } from '../../core/errors.ts';
 import { readDisk } from '../../core/files/read-disk.ts';
 import { networkReason } from '../../core/text/network-reason.ts';
 import { budgetOf, gigabytes } from '../../models/store/disk-room.ts';
-import { directoryBytes } from '../../runtimes/directories/storage-directories.ts';
+import { directoryBytes } from '../../runtimes/directories/directory-bytes.ts';
 import type { Finding } from './finding.ts';
 
 const what = 'models';

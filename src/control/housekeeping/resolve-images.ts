@@ -1,4 +1,5 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
+import { monotonicClock } from '../../core/clock.ts';
 import { Failure, messageOf } from '../../core/errors.ts';
 import { Loop } from '../../core/flow/loop.ts';
 import type { UserId } from '../../core/ids.ts';
@@ -73,7 +74,7 @@ export class ImageResolver {
   }
 
   async #run(): Promise<undefined> {
-    const now = Date.now();
+    const now = monotonicClock.now();
     const asked = await listAskedImages(this.#deps.pool, CONCURRENT + this.#inProgress.size + this.#retryAt.size);
     for (const one of asked) {
       const key = `${one.endpointId}/${one.version}`;
@@ -102,10 +103,10 @@ export class ImageResolver {
       await this.#answer(asked);
       await settleAsked(pool, asked, null);
     } catch (error) {
-      this.#retryAt.set(key, Date.now() + RETRY_MS);
+      this.#retryAt.set(key, monotonicClock.now() + RETRY_MS);
       logger.info({ ...fields, err: error }, `image not resolved: ${messageOf(error)}`);
       if (!(error instanceof Failure)) return;
-      const isPassing = error.kind === 'unavailable' && Date.now() - asked.askedAt.getTime() < GIVEN_UP_AFTER_MS;
+      const isPassing = error.kind === 'unavailable' && asked.waitedMs < GIVEN_UP_AFTER_MS;
       const record = isPassing
         ? updateImageProblem(pool, asked, error.message)
         : settleAsked(pool, asked, error.message);

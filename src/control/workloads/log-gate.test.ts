@@ -38,6 +38,15 @@ test('what was dropped is reported although the workload says nothing more', () 
   expect([gate.isDropping, gate.poll(NOON + DROP_MS)]).toEqual([false, []]);
 });
 
+test('a clock that is set back ends what is dropped: lines are stored again soon, not after an hour', () => {
+  const gate = new LogBuckets(RATES).open('e', unlimited, NOON);
+  flood(gate, 1_000, NOON);
+  const earlier = NOON - 3_600_000;
+  expect(gate.poll(earlier)).toEqual([expect.stringMatching(/^840 lines of 30240 bytes were dropped within 1 s/)]);
+  expect(flood(gate, 1, earlier)).toBe(0); // nothing was saved up meanwhile
+  expect(flood(gate, 1, earlier + DROP_MS)).toBe(1);
+});
+
 test('the end of a workload keeps its last lines, which say why it ended', () => {
   const gate = new LogBuckets(RATES).open('e', unlimited, NOON);
   flood(gate, 500, NOON);

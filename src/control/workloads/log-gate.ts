@@ -97,9 +97,11 @@ export class LogGate {
     return { isStored: false, notices };
   }
 
-  /** Returns what was dropped, once that is over. */
+  /** Returns what was dropped, once that is over; at once if the clock was set back, else it would last as much longer. */
   poll(nowMs: number): string[] {
-    return this.#dropping !== null && nowMs >= this.#dropping.untilMs ? [this.#summary(nowMs)] : [];
+    if (this.#dropping === null) return [];
+    const isOver = nowMs >= this.#dropping.untilMs || nowMs < this.#dropping.fromMs;
+    return isOver ? [this.#summary(nowMs)] : [];
   }
 
   /** The workload has ended. Returns what was dropped, and the last lines of it. */

@@ -97,13 +97,16 @@ export interface AskedImage extends ReleaseKey {
   /** The identity that it stood for; null: it was never resolved. */
   identity: ImageIdentity | null;
   askedAt: Date;
+  /** Since then, when it was read. */
+  waitedMs: number;
 }
 
 /** Returns them in turns of their users, of each the longest waiting first. Served by releases_image_asked. */
 export async function listAskedImages(db: Db, limit: number): Promise<AskedImage[]> {
   const result = await db.query<AskedImage>(
     `select r.endpoint_id as "endpointId", r.version, e.user_id as "userId", r.spec ->> 'image' as image,
-            r.spec ->> 'registryId' as "registryId", ${IDENTITY}, r.image_asked_at as "askedAt"
+            r.spec ->> 'registryId' as "registryId", ${IDENTITY}, r.image_asked_at as "askedAt",
+            extract(epoch from clock_timestamp() - r.image_asked_at)::float8 * 1000 as "waitedMs"
      from releases r join endpoints e on e.id = r.endpoint_id
      where r.image_asked_at is not null
      order by row_number() over (partition by e.user_id order by r.image_asked_at), r.image_asked_at limit $1`,

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Failure } from '../../core/errors.ts';
+import { removeTree } from '../../core/files/remove-tree.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../runtime.ts';
+import { directoryBytes } from './directory-bytes.ts';
 import { codeOf, Folder } from './folder.ts';
 import type { StorageQuotas } from './storage-quotas.ts';
 import { sweepUploads } from './sweep-uploads.ts';
@@ -66,7 +65,7 @@ export class StorageDirectories implements WorkloadStorage {
     await rename(path, removed).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });
-    await rm(removed, { recursive: true, force: true, maxRetries: 3 });
+    await removeTree(removed);
   }
 
   usedBytes(owner: StorageOwner): Promise<number> {
@@ -92,27 +91,4 @@ async function isThere(path: string): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   );
-}
-
-const TIMEOUT_MS = 600_000;
-
-/**
- * Returns the bytes of a directory on one file system, without following links; 0 if it does not exist. Uses `du`, which no
- * concurrent rename leads astray.
- */
-export async function directoryBytes(path: string): Promise<number> {
-  if (!existsSync(path)) return 0;
-  try {
-    const { stdout } = await promisify(execFile)('du', ['-s', '-k', '-x', '--', path], { timeout: TIMEOUT_MS });
-    return parseKibibytes(stdout);
-  } catch (error) {
-    // du exits with 1 when files vanished while it counted; its count still stands.
-    const { stdout, code } = error as { stdout?: string; code?: unknown };
-    if (code === 1 && stdout) return parseKibibytes(stdout);
-    throw error;
-  }
-}
-
-function parseKibibytes(text: string): number {
-  return Number.parseInt(text, 10) * 1024;
 }

@@ -18,17 +18,17 @@ test('finds the file system of a directory, if it has project quotas', () => {
   expect(findQuotaFileSystem('', '/srv')).toBeNull();
 });
 
-test('a directory gets its own stable project, limited to its size', () => {
+test('a directory gets its own stable project, limited to its size and the files that belong to it', () => {
   const [give, limit] = quotaCommands({ type: 'ext4', mountPoint: '/srv' }, '/srv/a', 10);
   const project = give![3]!;
   expect(Number(project)).toBeGreaterThanOrEqual(2 ** 30);
   expect(Number(project)).toBeLessThan(2 ** 31);
   expect(give).toEqual(['chattr', '+P', '-p', project, '/srv/a']);
-  expect(limit).toEqual(['setquota', '-P', project, '0', String(10 * 2 ** 20), '0', '0', '/srv']);
+  expect(limit).toEqual(['setquota', '-P', project, '0', String(10 * 2 ** 20), '0', '655360', '/srv']);
   expect(quotaCommands({ type: 'ext4', mountPoint: '/srv' }, '/srv/b', 10)[0]![3]).not.toBe(project);
   expect(quotaCommands({ type: 'xfs', mountPoint: '/srv' }, '/srv/a', 10)).toEqual([
     ['xfs_quota', '-x', '-c', `project -s -p "/srv/a" ${project}`, '/srv'],
-    ['xfs_quota', '-x', '-c', `limit -p bhard=10g ${project}`, '/srv'],
+    ['xfs_quota', '-x', '-c', `limit -p bhard=10g ihard=655360 ${project}`, '/srv'],
   ]);
 });
 

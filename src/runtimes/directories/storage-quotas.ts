@@ -1,6 +1,6 @@
 /**
- * Limits the size of directories where the file system can: ext4 and XFS, mounted with project quotas, with their tools
- * installed and Podyard running as root. Elsewhere nothing is enforced; usage is only measured and reported.
+ * Limits the size of directories, and how many files they hold, where the file system can: ext4 and XFS, mounted with project quotas,
+ * with their tools installed and Podyard running as root. Elsewhere nothing is enforced; usage is only measured and reported.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,6 +11,8 @@ import type { Logger } from '../../core/logger.ts';
 const COMMAND_TIMEOUT_MS = 10_000;
 /** Project ids from here on are ours; people and the container engine use lower ones. */
 const FIRST_PROJECT = 2 ** 30;
+/** Files and directories for each GB: what ext4 has by default, so that nobody takes more than a share of them with empty files. */
+const FILES_PER_GB = 65_536;
 
 export interface QuotaFileSystem {
   type: 'ext4' | 'xfs';
@@ -75,16 +77,17 @@ export function findQuotaFileSystem(mountInfo: string, path: string): QuotaFileS
 /** The commands that give a directory its own project, inherited by everything created in it, and limit that project. */
 export function quotaCommands(fileSystem: QuotaFileSystem, path: string, sizeGb: number): string[][] {
   const project = String(projectOf(path));
+  const files = String(sizeGb * FILES_PER_GB);
   const { type, mountPoint } = fileSystem;
   if (type === 'ext4') {
     return [
       ['chattr', '+P', '-p', project, path],
-      ['setquota', '-P', project, '0', String(sizeGb * 2 ** 20), '0', '0', mountPoint],
+      ['setquota', '-P', project, '0', String(sizeGb * 2 ** 20), '0', files, mountPoint],
     ];
   }
   return [
     ['xfs_quota', '-x', '-c', `project -s -p "${path}" ${project}`, mountPoint],
-    ['xfs_quota', '-x', '-c', `limit -p bhard=${sizeGb}g ${project}`, mountPoint],
+    ['xfs_quota', '-x', '-c', `limit -p bhard=${sizeGb}g ihard=${files} ${project}`, mountPoint],
   ];
 }
 

@@ -9,7 +9,7 @@ import { Failure, notFound } from '../../core/errors.ts';
 import { InFlight } from '../../core/flow/in-flight.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { ImageIdentity } from '../../domain/images/image-identity.ts';
-import { directoryBytes } from '../directories/storage-directories.ts';
+import { directoryBytes } from '../directories/directory-bytes.ts';
 import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
