@@ -5,6 +5,8 @@ import { refuseUpgrade, request as requestPlain } from '../../core/node-http.ts'
 /** As long as `fetch` waits for a connection, and for the next byte. */
 const CONNECT_MS = 10_000;
 const SILENT_MS = 300_000;
+/** The status of a proxy that asks for a password. */
+const PROXY_REFUSED = 407;
 
 export interface Sent {
   method: string;
@@ -27,7 +29,7 @@ export interface Answer {
 
 /**
  * Sends a request as `fetch` does, without loading it: that takes more CPU than all else that a short command loads. What is
- * seldom, redirects and other protocols, is left to `fetch`. Rejects with the reason of `signal`, or why there is no response.
+ * seldom, redirects, refusals by a proxy and other protocols, is left to `fetch`. Rejects with the reason of `signal`, or why there is no response.
  */
 export async function exchange(url: string, sent: Sent): Promise<Answer> {
   const parsed = URL.parse(url);
@@ -35,8 +37,8 @@ export async function exchange(url: string, sent: Sent): Promise<Answer> {
   const incoming = await ask(parsed, sent);
   const { statusCode = 0, headers } = incoming;
   const isRedirect = statusCode >= 300 && statusCode < 400 && headers.location !== undefined;
-  if (!isRedirect) return answerOf(url, incoming);
-  incoming.destroy(); // who redirects has done nothing yet
+  if (!isRedirect && statusCode !== PROXY_REFUSED) return answerOf(url, incoming);
+  incoming.destroy(); // who answers so has done nothing yet
   return exchangeByFetch(url, sent);
 }
 
