@@ -7,6 +7,8 @@ interface HintTopics {
   endpoint: string;
   /** Jobs of an endpoint were queued or ended, and the scaler may have to act. Payload: endpoint id. */
   demand: string;
+  /** A worker became ready: its release's trial may be over. Payload: endpoint id. */
+  ready: string;
   /** A job was queued, and no worker of the submitting process is waiting for one. Payload: endpoint id. */
   queued: string;
   /** A batch was finalized, changed or cancelled. Payload: its endpoint's id. */
