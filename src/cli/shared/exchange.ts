@@ -15,7 +15,7 @@ export interface Sent {
   signal: AbortSignal;
 }
 
-/** What a caller needs of a response. It must read the text, or abort the request. */
+/** The part of a response that callers use. They must read the text, or abort the request. */
 export interface Answer {
   ok: boolean;
   status: number;
@@ -28,8 +28,8 @@ export interface Answer {
 }
 
 /**
- * Sends a request as `fetch` does, without loading it: that takes more CPU than all else that a short command loads. What is
- * seldom, redirects, refusals by a proxy and other protocols, is left to `fetch`. Rejects with the reason of `signal`, or why there is no response.
+ * Sends a request as `fetch` does, without loading it: that takes more CPU than all else that a short command loads. Redirects,
+ * refusals by a proxy and other protocols are left to `fetch`. Rejects with the reason of `signal`, or why there is no response.
  */
 export async function exchange(url: string, sent: Sent): Promise<Answer> {
   const parsed = URL.parse(url);
