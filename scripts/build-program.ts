@@ -1,7 +1,9 @@
 /**
  * Bundles the program into `dist/`, in few files: Node.js takes as long to find and load a small module as to run it, and a command
- * has a hundred, a server twelve hundred. Packages stay where they are. Nothing is renamed or shortened, so that a stack trace can be read.
+ * has a hundred, a server twelve hundred. Packages stay where they are, but those that commands load. Nothing is renamed or shortened, so
+ * that a stack trace can be read.
  */
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { type Plugin, type PluginContext, type RolldownOutput, rolldown } from 'rolldown';
 
@@ -20,6 +22,9 @@ const COMMAND = [
   'config/config',
   'db/make-data-dir',
 ];
+/** The packages of commands, which are in the bundle: alone, they would be a hundred files. Their licenses are in LICENSES beside it. */
+const PACKAGES = ['commander', 'eventsource-parser', 'ignore', 'smol-toml', 'yaml'];
+
 /** The modules of commands that talk to a server. The others act on a server's data, and may load its code. */
 const CLIENT = /\/src\/cli\/(?!(server|storage|doctor)\/|access\/database-side|audit\/verify-audit)/;
 
@@ -35,8 +40,10 @@ export async function buildProgram(
   const bundle = await rolldown({
     cwd: root,
     input: Object.fromEntries(programs.map((name) => [name, `src/${name}.ts`])),
-    external: (id) => !id.startsWith('.') && !isAbsolute(id),
+    external: (id) =>
+      !id.startsWith('.') && !isAbsolute(id) && !PACKAGES.some((name) => `${id}/`.startsWith(`${name}/`)),
     platform: 'node',
+    resolve: { symlinks: false }, // a part has the name of its source from here, also where node_modules is a link
     preserveEntrySignatures: 'allow-extension',
     plugins: [
       ...plugins,
@@ -51,15 +58,27 @@ export async function buildProgram(
   });
   const name = (id: string) => chunks.find(({ modules }) => modules.has(id))?.name;
   try {
-    return await bundle.write({
+    const written = await bundle.write({
       dir: out,
       comments: false,
       chunkFileNames: '[name]-[hash].js',
       codeSplitting: { includeDependenciesRecursively: false, groups: [{ name, debugName: 'chunks' }] },
     });
+    await writeFile(join(out, 'LICENSES'), await licensesOf(join(root, 'node_modules')));
+    return written;
   } finally {
     await bundle.close();
   }
+}
+
+/** Returns the texts that those who pass on the packages in the bundle must pass on. */
+async function licensesOf(modules: string): Promise<string> {
+  const texts = PACKAGES.map(async (name) => {
+    const file = (await readdir(join(modules, name))).find((one) => /^licen[cs]e/i.test(one));
+    if (file === undefined) throw new Error(`the package ${name} has no license text`);
+    return `${name}\n\n${(await readFile(join(modules, name, file), 'utf8')).trim()}\n`;
+  });
+  return ['The program has code of these packages.\n', ...(await Promise.all(texts))].join(`\n${'='.repeat(80)}\n\n`);
 }
 
 /** Modules that are in one file. */

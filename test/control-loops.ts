@@ -161,6 +161,7 @@ export class ControlLoops {
     await this.sql('update workers set ready_at = now() where id = $1', workerId);
     this.bus.publish('worker', workerId);
     this.bus.publish('demand', endpointId);
+    this.bus.publish('ready', endpointId);
   }
 
   /** Queues a job and notifies the scaler as the data plane does. */

@@ -7,6 +7,8 @@ interface HintTopics {
   endpoint: string;
   /** Jobs of an endpoint were queued or ended, and the scaler may have to act. Payload: endpoint id. */
   demand: string;
+  /** A worker became ready: its release's trial may be over. Payload: endpoint id. */
+  ready: string;
   /** A job was queued, and no worker of the submitting process is waiting for one. Payload: endpoint id. */
   queued: string;
   /** A batch was finalized, changed or cancelled. Payload: its endpoint's id. */
@@ -15,8 +17,10 @@ interface HintTopics {
   worker: string;
   /** An admin wants a model fetched, kept or removed, or a fetch began. Payload: the model's id, if it is known. */
   model: string;
-  /** A build was created, changed or cancelled, or printed something. Payload: build id. */
+  /** A build was created, cancelled, began or ended. Payload: build id. */
   build: string;
+  /** A build printed something, or one of its steps changed: often, and no control loop needs to know. Payload: build id. */
+  buildOutput: string;
   /** A git source was connected or changed, or is to be looked at. Payload: its id. */
   git: string;
   /** A pod's row changed: its wanted state, status, address or ports. Payload: pod id. */

@@ -45,6 +45,7 @@ test('the npm package has the console and the documentation, and no tests or sou
   const files = stdout.trim().split('\n');
   for (const file of [
     'dist/main.js',
+    'dist/LICENSES',
     'dist/console/index.html',
     'dist/docs/index.html',
     'api/openapi.json',

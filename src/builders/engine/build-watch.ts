@@ -16,11 +16,12 @@ export interface Watched extends BuildDisk {
   end(why: Failure): void;
 }
 
-/** Bounds the steps of a build while it runs, and ends it before the disk of the engine is full. Returns what stops that. */
-export function watchBuild(watched: Watched): () => Promise<void> {
+/** Bounds the steps of a build that is to begin, and ends it before the disk of the engine is full. Resolves with what stops that. */
+export async function watchBuild(watched: Watched): Promise<() => Promise<void>> {
   let isOver = false;
   let look = Promise.resolve();
   const finder = new StepFinder(watched.host);
+  await finder.leaveOutPresent(); // else each look would read hundreds of files, beside everybody's jobs
   const timer = setInterval(() => {
     look = look.then(async () => {
       if (isOver) return;

@@ -208,7 +208,7 @@ class EngineBuilder implements Builder {
     while (this.#running.has(place)) place += 1;
     this.#running.add(place);
     const watched = { ...disk, host, limits: plan.limits, place, end };
-    const stopWatching = watchBuild(watched);
+    const stopWatching = await watchBuild(watched);
     try {
       return await this.#send(plan, builds);
     } catch (error) {

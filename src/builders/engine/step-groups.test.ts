@@ -95,3 +95,17 @@ test('a process is asked a few times, and a new one in its place again', async (
   addProcess(7, HOST, '0::/docker/buildkit/two\n');
   expect(await findGroups(finder)).toHaveLength(1);
 });
+
+test('a process that was there before is not asked; a new one is, and one in its place', async () => {
+  addProcess(7, HOST, '0::/docker/buildkit/before\n');
+  const finder = new StepFinder(HOST, root);
+  await finder.leaveOutPresent();
+  expect(await findGroups(finder)).toEqual([]);
+  addProcess(8, HOST, '0::/docker/buildkit/one\n');
+  expect(await findGroups(finder)).toHaveLength(1);
+  rmSync(join(root, 'proc/7'), { recursive: true });
+  rmSync(join(root, 'proc/8'), { recursive: true });
+  expect(await findGroups(finder)).toEqual([]);
+  addProcess(7, HOST, '0::/docker/buildkit/two\n');
+  expect(await findGroups(finder)).toHaveLength(1);
+});

@@ -50,13 +50,18 @@ export class StepFinder {
     this.#root = root;
   }
 
+  /** Leaves out the processes that are there now. Before a build begins, none is a step of it. */
+  async leaveOutPresent(): Promise<void> {
+    this.#reads = new Map((await this.#pids()).map((pid) => [pid, READS]));
+  }
+
   /**
    * Yields the groups with processes that were not there before, each as soon as it is seen: a step that forks without end is bounded
    * before all that it has forked is read. None where this process may see none.
    */
   async *find(): AsyncGenerator<StepGroup> {
     const root = this.#root;
-    const pids = (await readdir(`${root}/proc`).catch(() => [])).filter((name) => /^\d+$/.test(name));
+    const pids = await this.#pids();
     const own = await readFile(`${root}/proc/self/cgroup`, 'utf8').catch(() => '');
     this.#reads = new Map(pids.map((pid) => [pid, (this.#reads.get(pid) ?? 0) + 1]));
     const seen = new Set(['', own]);
@@ -69,6 +74,10 @@ export class StepFinder {
       seen.add(paths);
       yield new CgroupOfStep(paths, `${root}/sys/fs/cgroup`);
     }
+  }
+
+  async #pids(): Promise<string[]> {
+    return (await readdir(`${this.#root}/proc`).catch(() => [])).filter((name) => /^\d+$/.test(name));
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesText } from '../../core/text/bytes-text.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
-import { inPacks } from '../../domain/builds/packs.ts';
+import { inPacks, PACK_LIMITS } from '../../domain/builds/packs.ts';
 import { AGAIN_MS, type ApiClient, ApiRefusal, AWAY_MS } from '../shared/api-client.ts';
 import type { CommandOutput } from '../shared/cli-pieces.ts';
 
@@ -117,23 +117,37 @@ async function sendPack(
   { pack, from, report }: { pack: readonly SentFile[]; from: number; report: (packBytes: number) => void },
 ): Promise<void> {
   const [first] = pack;
-  if (pack.length === 1) {
-    const { path, digest, size } = first!;
-    const whole = await openAsBlob(join(root, path)); // read while it is sent, never all in memory
-    const range = from === 0 ? {} : { 'content-range': `bytes ${from}-${size - 1}/${size}` };
-    const raw = from === 0 ? whole : whole.slice(from);
+  if (pack.length === 1) return sendFile(client, root, { file: first!, from, report });
+  const contents = await Promise.all(pack.map(({ path }) => readFile(join(root, path))));
+  const files = pack.map(({ digest }, i) => ({ digest, size: contents[i]!.length }));
+  const raw = Buffer.concat([Buffer.from(`${JSON.stringify(files)}\n`), ...contents]);
+  await client.json('POST', '/v2/builds/files', undefined, { raw, headers: BYTES });
+}
+
+/** A large file is read while it is sent, never all in memory. */
+async function sendFile(
+  client: ApiClient,
+  root: string,
+  { file, from, report }: { file: SentFile; from: number; report: (fileBytes: number) => void },
+): Promise<void> {
+  const { path, digest, size } = file;
+  const url = `/v2/builds/files/${digest}`;
+  const range = from === 0 ? {} : { 'content-range': `bytes ${from}-${size - 1}/${size}` };
+  const headers = { ...BYTES, ...range };
+  try {
+    if (size <= PACK_LIMITS.fileBytes) {
+      const raw = (await readFile(join(root, path))).subarray(from);
+      await client.json('PUT', url, undefined, { raw, headers });
+      return;
+    }
+    const whole = await openAsBlob(join(root, path));
     let at = from;
     const onSent = (bytes: number) => {
       at += bytes;
       report(at);
     };
-    await client
-      .send('PUT', `/v2/builds/files/${digest}`, { raw, headers: { ...BYTES, ...range }, onSent })
-      .catch((error: unknown) => Promise.reject(changedMeanwhile(error, path)));
-    return;
+    await client.send('PUT', url, { raw: from === 0 ? whole : whole.slice(from), headers, onSent });
+  } catch (error) {
+    throw changedMeanwhile(error, path);
   }
-  const contents = await Promise.all(pack.map(({ path }) => readFile(join(root, path))));
-  const files = pack.map(({ digest }, i) => ({ digest, size: contents[i]!.length }));
-  const raw = Buffer.concat([Buffer.from(`${JSON.stringify(files)}\n`), ...contents]);
-  await client.send('POST', '/v2/builds/files', { raw, headers: BYTES });
 }

@@ -56,8 +56,8 @@ async function submit(client: ApiClient, endpoint: Called, input: unknown, outpu
   };
   interrupted.addEventListener('abort', onInterrupt);
   try {
-    const response = await client.send('POST', `/v2/${endpoint.id}/run`, { body: { input }, signal: cut.signal });
-    return ((await response.json()) as { id: string }).id;
+    const { signal } = cut;
+    return (await client.json<{ id: string }>('POST', `/v2/${endpoint.id}/run`, { input }, { signal })).id;
   } catch (error) {
     if (cut.signal.aborted) {
       output.note(`It is not known whether the job was accepted: \`podyard jobs list ${endpoint.name}\` shows it.`);
@@ -82,8 +82,9 @@ async function afterInterrupt(
   if (!cancelOnInterrupt) return output.note(keepsRunning);
   try {
     const signal = AbortSignal.timeout(GRACE_MS);
-    const response = await client.send('POST', `/v2/${endpoint.id}/cancel/${id}`, { signal });
-    output.note(`Job ${id} is ${((await response.json()) as { status: string }).status}.`);
+    const path = `/v2/${endpoint.id}/cancel/${id}`;
+    const { status } = await client.json<{ status: string }>('POST', path, undefined, { signal });
+    output.note(`Job ${id} is ${status}.`);
   } catch {
     output.note(`Job ${id} could not be cancelled, and keeps running. Try again: podyard jobs cancel ${job}`);
   }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { REST_REVISIONS, REVISION_HEADER } from '../../core/rest-revisions.ts';
 import { TEAM_HEADER } from '../../core/team-header.ts';
 import { wordFieldError } from '../../core/text/field-words.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Method, PathWith, Request, Result } from './api-types.ts';
+import { type Answer, exchange, exchangeByFetch, type Sent } from './exchange.ts';
 import { explainUnreachable } from './unreachable.ts';
 
 /** A server, a key for it, and the account it is used for. */
@@ -61,15 +62,15 @@ export class ApiClient {
     return this.json(method.toUpperCase(), `${filled}${queryText(query)}`, body);
   }
 
-  /** Calls what the description does not have: the queue API, and another revision. The caller knows the type. */
-  async json<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await this.send(method, path, { body });
-    const text = await response.text();
+  /** Calls what the description does not have: the queue API, another revision, and bytes. The caller knows the type. */
+  async json<T>(method: string, path: string, body?: unknown, more: Omit<Options, 'body'> = {}): Promise<T> {
+    const answer = await this.#exchange(method, path, { body, ...more });
+    const text = await answer.text();
     if (text === '') return undefined as T;
     try {
       return JSON.parse(text) as T;
     } catch {
-      const type = response.headers.get('content-type')?.split(';', 1)[0] ?? 'no type';
+      const type = answer.headers.get('content-type')?.split(';', 1)[0] ?? 'no type';
       throw new NotJson(`${this.target.url} is not a Podyard server, or something in between answers: it sent ${type}`);
     }
   }
@@ -81,11 +82,10 @@ export class ApiClient {
   async *events(path: string, signal = this.#signal): AsyncGenerator<string> {
     const either = AbortSignal.any([signal, this.#signal]);
     let lastId = '';
-    let response: Response | null = await this.send('GET', path, { signal: either });
-    while (response !== null) {
-      const events = response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+    let answer: Answer | null = await this.#exchange('GET', path, { signal: either });
+    while (answer !== null) {
       try {
-        for await (const { id, data } of events) {
+        for await (const { id, data } of eventsOf(answer.texts())) {
           lastId = id ?? lastId;
           yield data;
         }
@@ -93,18 +93,18 @@ export class ApiClient {
         // The connection broke.
       }
       if (either.aborted) return;
-      response = await this.#sendAgain(path, either, lastId);
+      answer = await this.#exchangeAgain(path, either, lastId);
     }
   }
 
   /** Asks for a stream again until the server is back. Null: what it is about is gone, or `signal` aborted. Throws `ApiRefusal`. */
-  async #sendAgain(path: string, signal: AbortSignal, lastId: string): Promise<Response | null> {
+  async #exchangeAgain(path: string, signal: AbortSignal, lastId: string): Promise<Answer | null> {
     const headers: Record<string, string> = lastId === '' ? {} : { 'last-event-id': lastId };
     for (const lostAt = performance.now(); ; ) {
       await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
       if (signal.aborted) return null;
       try {
-        return await this.send('GET', path, { signal, headers });
+        return await this.#exchange('GET', path, { signal, headers });
       } catch (error) {
         if (signal.aborted || (error as ApiRefusal).status === 404) return null;
         const mayComeBack = error instanceof ApiRefusal && (error.status === 0 || error.status >= 500);
@@ -113,41 +113,67 @@ export class ApiClient {
     }
   }
 
-  /** `body` is sent as JSON, `raw` as it is. `onSent` is called with the bytes of a Blob as they are sent. */
-  async send(
+  /** Resolves with the response, whose body may be large. `onSent` is called with the bytes of a Blob as they are sent. */
+  send(
     method: string,
     path: string,
-    options: {
-      body?: unknown;
-      raw?: Uint8Array<ArrayBuffer> | Blob;
-      headers?: Record<string, string>;
-      signal?: AbortSignal;
-      onSent?: (bytes: number) => void;
-    } = {},
+    options: Omit<Options, 'raw'> & { raw?: Options['raw'] | Blob; onSent?: (bytes: number) => void } = {},
   ): Promise<Response> {
+    const { raw, onSent, ...more } = options;
+    if (!(raw instanceof Blob)) return this.#request(fetch, method, path, { ...more, ...(raw && { raw }) });
+    const headers = { ...(onSent && { 'content-length': String(raw.size) }), ...more.headers }; // else a stream is sent in chunks of unknown number
+    const body: RequestInit = onSent ? { body: counted(raw, onSent), duplex: 'half' } : { body: raw };
+    return this.#request((url, sent) => fetch(url, { ...sent, ...body }), method, path, { ...more, headers });
+  }
+
+  #exchange(method: string, path: string, options: Options): Promise<Answer> {
+    const transport = this.#env.NODE_USE_ENV_PROXY === '1' ? exchangeByFetch : exchange;
+    return this.#request(transport, method, path, options);
+  }
+
+  async #request<T extends Pick<Answer, 'ok' | keyof Refused>>(
+    transport: (url: string, sent: Sent) => Promise<T>,
+    method: string,
+    path: string,
+    { body, raw, headers, signal = this.#signal }: Options,
+  ): Promise<T> {
     const { url, key, team } = this.target;
-    const { signal = this.#signal, raw, onSent } = options;
-    const hasBody = options.body !== undefined;
-    const response = await fetch(url + path, {
+    const content = body === undefined ? raw : JSON.stringify(body);
+    const answer = await transport(url + path, {
       method,
       headers: {
         ...(key !== '' && { authorization: `Bearer ${key}` }),
         'user-agent': 'podyard-cli', // the audit log names it
         [REVISION_HEADER]: REST_REVISIONS[0],
         ...(team !== undefined && { [TEAM_HEADER]: team }),
-        ...(hasBody ? { 'content-type': 'application/json' } : {}),
-        ...(onSent && raw instanceof Blob && { 'content-length': String(raw.size) }), // else a stream is sent in chunks of unknown number
-        ...options.headers,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
       },
-      ...(hasBody ? { body: JSON.stringify(options.body) } : {}),
-      ...(raw && (onSent && raw instanceof Blob ? { body: counted(raw, onSent), duplex: 'half' } : { body: raw })),
+      ...(content !== undefined && { body: content }),
       signal,
     }).catch((cause: unknown) => {
       if (signal.aborted) throw cause;
       throw new ApiRefusal(0, explainUnreachable(url, cause, this.#env));
     });
-    if (!response.ok) throw await refusalOf(response, { url, method, hasKey: key !== '' });
-    return response;
+    if (!answer.ok) throw await refusalOf(answer, { url, method, hasKey: key !== '' });
+    return answer;
+  }
+}
+
+/** `body` is sent as JSON, `raw` as it is. */
+interface Options {
+  body?: unknown;
+  raw?: Uint8Array<ArrayBuffer>;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+async function* eventsOf(texts: AsyncIterable<string>): AsyncGenerator<EventSourceMessage> {
+  const events: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (event) => events.push(event) });
+  for await (const text of texts) {
+    parser.feed(text);
+    yield* events.splice(0);
   }
 }
 
@@ -183,8 +209,11 @@ interface Problem {
   errors?: string[];
 }
 
+/** The parts of a response that explain a refusal. */
+type Refused = Pick<Answer, 'status' | 'url' | 'redirected' | 'headers' | 'text'>;
+
 async function refusalOf(
-  response: Response,
+  response: Refused,
   { url, method, hasKey }: { url: string; method: string; hasKey: boolean },
 ): Promise<ApiRefusal> {
   const { status } = response;
@@ -231,7 +260,7 @@ function scopeMissing(request: string): string {
 }
 
 /** Explains a refusal that is not Podyard's. */
-function foreignAnswer({ status, redirected, url: answered }: Response, url: string): string {
+function foreignAnswer({ status, redirected, url: answered }: Refused, url: string): string {
   if (redirected)
     return `${url} leads to ${new URL(answered).origin}, which responded with ${status}: use the URL of the server itself`;
   if (status >= 502 && status <= 504)

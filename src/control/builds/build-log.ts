@@ -140,7 +140,7 @@ export class BuildLog {
     this.#changed.clear();
     try {
       await appendEvents(pool, this.#id, { lines, steps, isPushing: this.#isPushing });
-      bus.publish('build', this.#id);
+      bus.publish('buildOutput', this.#id);
     } catch (error) {
       if (sqlState(error) === FOREIGN_KEY_VIOLATION) return; // the build is gone, with its user
       this.#log.error({ buildId: this.#id, err: error }, 'the log of a build could not be stored');

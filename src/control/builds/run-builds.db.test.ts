@@ -288,6 +288,21 @@ test('a reader gets lines while the build runs, and the end', async () => {
   expect(seen).toEqual(['one', 'two', 'COMPLETED']);
 });
 
+test('what a build prints wakes its readers, but no control loop: that is for its begin and its end', async () => {
+  const id = await queue();
+  const hints: string[] = [];
+  const unsubscribes = (['build', 'buildOutput'] as const).map((topic) =>
+    bus.subscribe(topic, (changed) => changed === id && hints.push(topic)),
+  );
+  builder.make = async (request, { onEvent }) => {
+    onEvent({ kind: 'line', step: null, stream: 'stdout', text: 'a', at: new Date() });
+    return imageOf(request);
+  };
+  await run();
+  for (const unsubscribe of unsubscribes) unsubscribe();
+  expect(hints).toEqual(['build', 'buildOutput', 'build']);
+});
+
 test('a push that begins after everything else was stored is shown while it lasts', async () => {
   const at = new Date();
   const pushed = Promise.withResolvers<void>();

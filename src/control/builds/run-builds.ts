@@ -172,11 +172,14 @@ export class BuildRunner {
     const log = new BuildLog({ pool, bus, logger }, { id, lastLine: build.lastLine, secrets: textsOf(opened) });
     const own = join(folder, id);
     const end = await this.#make(build, { folder: own, opened, log, signal });
-    await rm(own, { recursive: true, force: true });
+    const removed = rm(own, { recursive: true, force: true }).catch((err: unknown) =>
+      logger.error({ ...fields, err }, 'the folder of a build could not be removed'),
+    );
     await log.close(this.#stopping.signal);
     if (end === null) await requeueBuild(pool, id, { isKilled: false, line: STOPPED });
     else await this.#retry(() => endBuild(pool, id, end));
     bus.publish('build', id);
+    await removed;
     logger.info({ ...fields, status: end?.status ?? 'QUEUED' }, 'build ended');
   }
 

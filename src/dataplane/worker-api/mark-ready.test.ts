@@ -12,5 +12,5 @@ test('a worker whose readiness could not be written is marked at its next take',
   await expect(markReady(call)).rejects.toThrow('away');
   isAway = false;
   await markReady(call);
-  expect(published).toEqual(['worker', 'demand']);
+  expect(published).toEqual(['worker', 'demand', 'ready']);
 });

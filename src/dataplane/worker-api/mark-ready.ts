@@ -23,6 +23,7 @@ export async function markReady({ plane, worker }: WorkerCall): Promise<void> {
   for (const start of result.rows) countStart(plane.metrics, start);
   plane.bus.publish('worker', worker.id);
   plane.bus.publish('demand', worker.endpointId);
+  plane.bus.publish('ready', worker.endpointId);
 }
 
 function writeReady(db: Db, id: WorkerId): Promise<{ rows: WorkerStart[] }> {

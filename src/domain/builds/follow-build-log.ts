@@ -22,9 +22,10 @@ export async function* followBuildLog(
 ): AsyncGenerator<BuildLogBatch> {
   let ring = Promise.withResolvers<void>();
   const wake = () => ring.resolve();
-  const unsubscribe = bus.subscribe('build', (changed) => {
+  const onChange = (changed: string) => {
     if (changed === id) wake();
-  });
+  };
+  const unsubscribes = [bus.subscribe('build', onChange), bus.subscribe('buildOutput', onChange)];
   signal.addEventListener('abort', wake);
   try {
     for (let position = after; !signal.aborted; ) {
@@ -38,7 +39,7 @@ export async function* followBuildLog(
       else if (!(await isRung(ring.promise, quietMs))) yield { lines: [], ended: null };
     }
   } finally {
-    unsubscribe();
+    for (const unsubscribe of unsubscribes) unsubscribe();
     signal.removeEventListener('abort', wake);
   }
 }

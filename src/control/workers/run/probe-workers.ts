@@ -259,6 +259,7 @@ export class WorkerProber {
   #notify({ id, endpointId }: ProbedWorker): void {
     this.#deps.bus.publish('worker', id);
     this.#deps.bus.publish('demand', endpointId);
+    this.#deps.bus.publish('ready', endpointId);
   }
 }
 

@@ -77,6 +77,8 @@ export class EndpointScaler {
   readonly #polledAt = new BoundedMap<EndpointId, number>(MAX_POLLED);
   /** The users with limits of endpoints, when last polled. */
   readonly #limitedUsers = new BoundedMap<EndpointId, UserId>(MAX_POLLED);
+  /** Endpoints with an open trial when last polled: somebody waits until a worker is ready. */
+  readonly #tried = new Set<EndpointId>();
   /** Endpoints whose last decision is being written: they are not polled before that is done. */
   readonly #applying = new Map<EndpointId, Promise<void>>();
   #resyncedAt = Number.NEGATIVE_INFINITY;
@@ -105,6 +107,7 @@ export class EndpointScaler {
       subscribe: (wake) => [
         deps.bus.subscribe('endpoint', (id) => this.#pollNow(id as EndpointId)),
         deps.bus.subscribe('demand', (id) => this.#poll(id as EndpointId)),
+        deps.bus.subscribe('ready', (id) => this.#tried.has(id as EndpointId) && this.#pollNow(id as EndpointId)),
         deps.bus.onGap(() => {
           this.#resyncedAt = Number.NEGATIVE_INFINITY;
           wake();
@@ -137,7 +140,7 @@ export class EndpointScaler {
     else setTimeout(() => this.#loop.wake(), at - now);
   }
 
-  /** Ignores the interval: a user changed the endpoint's settings and waits for the effect. */
+  /** Ignores the interval: a user waits for the effect of a change of the endpoint, or for the trial of a release. */
   #pollNow(endpointId: EndpointId): void {
     this.#due.set(endpointId, Number.NEGATIVE_INFINITY);
     this.#loop.wake();
@@ -230,6 +233,8 @@ export class EndpointScaler {
     const budgetBytes = await frozenBudget();
     const frozen = mayFreeze(budgetBytes, demands, workers) ? await this.#listFrozen() : [];
     const workersOf = Map.groupBy(workers, (worker) => worker.endpointId);
+    for (const id of ids) this.#tried.delete(id);
+    for (const { id, trial } of demands) if (trial === 'ASKED') this.#tried.add(id);
     const settled = await settleTrials(this.#deps, demands);
     for (const demand of demands) {
       if (settled.has(demand.id)) {
