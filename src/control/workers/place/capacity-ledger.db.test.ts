@@ -85,6 +85,16 @@ test('an expected start has the table read once, before it asks, and loses no ot
   query.mockRestore();
 });
 
+test('what was read less than a second ago is not waited for while the table is read ahead', async () => {
+  expect(await free(0)).toBe(8);
+  nowMs = 600;
+  const query = vi.spyOn(database.pool, 'query').mockImplementation(() => new Promise<never>(() => {}));
+  ledger.expectStart();
+  expect(query).toHaveBeenCalledTimes(2); // of workers, and of pods
+  query.mockRestore();
+  expect(await free(601)).toBe(8);
+});
+
 test('what other workers hold is known once the table was read, grows at once, and is not known after a failed start', async () => {
   const held = (...except: string[]) => {
     return ledger.heldByOthers(new Set(except))?.reduce((sum, { count }) => sum + count, 0);
