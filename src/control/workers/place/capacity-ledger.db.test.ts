@@ -85,12 +85,11 @@ test('an expected start has the table read once, before it asks, and loses no ot
   query.mockRestore();
 });
 
-test('what was read less than a second ago is not waited for while the table is read ahead', async () => {
+test('an expected start waits for no other read while the last one is fresh', async () => {
   expect(await free(0)).toBe(8);
   nowMs = 600;
   const query = vi.spyOn(database.pool, 'query').mockImplementation(() => new Promise<never>(() => {}));
   ledger.expectStart();
-  expect(query).toHaveBeenCalledTimes(2); // of workers, and of pods
   query.mockRestore();
   expect(await free(601)).toBe(8);
 });

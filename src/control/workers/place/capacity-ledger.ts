@@ -67,14 +67,14 @@ export class CapacityLedger {
     const ageMs = this.#ageAt(now);
     const isKnown = !fresh && ageMs < IN_USE_TTL_MS;
     const { byWorkers, byPods } = isKnown ? this.#inUse! : await this.#readInUse(now);
-    if (isKnown && ageMs >= IN_USE_TTL_MS / 2) void this.#readAhead(now);
+    if (isKnown && ageMs >= IN_USE_TTL_MS / 2) setImmediate(() => void this.#readAhead(now)); // after the start has been sent
     return subtractInUse(this.#capacity.gpus, [...byWorkers, ...byPods, ...this.#settled, ...this.#promised.values()]);
   }
 
-  /** A start is likely or decided, and `readFree` will be called for it: reads the table meanwhile, unless it is known. */
+  /** A start is likely or decided, and `readFree` will be called for it: reads the table meanwhile, if that would wait for it. */
   expectStart(): void {
     const now = this.#monotonic.now();
-    if (this.#settledMeanwhile === undefined && this.#ageAt(now) >= IN_USE_TTL_MS / 2) {
+    if (this.#settledMeanwhile === undefined && this.#ageAt(now) >= IN_USE_TTL_MS) {
       this.#readingAhead = this.#readAhead(now);
     }
   }
