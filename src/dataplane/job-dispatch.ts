@@ -136,7 +136,7 @@ export class JobDispatch {
   /** Up to `count` jobs were queued: waiting workers poll, and other processes get a hint when there are too few here. */
   notifyQueued(endpointId: EndpointId, count = 1): void {
     if (this.matchmaker.wake(endpointId, count) >= count) return;
-    this.#deps.bus.notifyPeers('queued', endpointId, { mayWait: this.matchmaker.hasBacklog(endpointId) });
+    this.#deps.bus.notifyPeers('queued', endpointId, { pauseMs: this.matchmaker.hintPauseMs(endpointId) });
   }
 
   /** Jobs reached a terminal state, for whatever reason. */

@@ -159,7 +159,7 @@ describe('a job', () => {
 
   test('is one of a backlog for a moment after a poll found some, until one finds none', async () => {
     const queue = new FakeQueue();
-    const isOne = () => queue.matchmaker.hasBacklog(ENDPOINT);
+    const isOne = () => queue.matchmaker.hintPauseMs(ENDPOINT) > 0;
     expect(isOne()).toBe(false);
     queue.queued.push('a', 'b');
     new FakeTake(queue, 'w1');
@@ -172,6 +172,27 @@ describe('a job', () => {
     expect(isOne()).toBe(true);
     await waiting(queue, 'w3');
     expect(isOne()).toBe(false);
+  });
+
+  test('need not be told as soon in a backlog that lasts, until a poll finds none', async () => {
+    const queue = new FakeQueue();
+    const poll = async (worker: string) => {
+      new FakeTake(queue, worker);
+      await queue.settleAll();
+      return queue.matchmaker.hintPauseMs(ENDPOINT);
+    };
+    queue.queued.push('a', 'b', 'c', 'd');
+    expect(await poll('w1')).toBe(25);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(await poll('w2')).toBe(25);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await poll('w3')).toBe(100);
+    expect(await poll('w4')).toBe(100);
+    await waiting(queue, 'w5');
+    queue.queued.push('e');
+    queue.matchmaker.wake(ENDPOINT, 1);
+    await queue.settleAll();
+    expect(queue.matchmaker.hintPauseMs(ENDPOINT)).toBe(25);
   });
 
   test('of many that share a single hint reaches its worker too: each poll that finds one starts more polls', async () => {

@@ -5,8 +5,12 @@ import type { TakenJob } from '../domain/jobs/job.ts';
 
 /** Hold of a take when the database does not answer: the worker gets a 204 soon and asks again. */
 const DATABASE_DOWN_HOLD_MS = 1_000;
-/** For so long a poll that found jobs shows that there are more than workers. */
-const BACKLOG_MS = 10;
+/**
+ * Polls that find jobs show for so long that there are more than workers; and how late other processes may hear of one more then.
+ * A backlog that has lasted is likely to stay for a while.
+ */
+const BACKLOG = { shownMs: 10, hintPauseMs: 25 };
+const LONG_BACKLOG = { lastedMs: 1_000, shownMs: 100, hintPauseMs: 100 };
 
 /** A worker's held take. */
 interface Waiter {
@@ -34,6 +38,8 @@ interface WaitList {
   mayHaveQueued: boolean;
   /** When a poll last found jobs. */
   foundAt: number;
+  /** Since when no poll has found the queue empty. */
+  foundSince: number;
   /** Hints of queued jobs so far. A poll that started before the latest one does not prove the queue empty. */
   hints: number;
   /** Waiters with a poll or a reservation in flight. */
@@ -143,10 +149,15 @@ export class Matchmaker {
     this.#dropIfUnused(list);
   }
 
-  /** True while polls here find jobs: so do those of other processes, which need no hint of each. */
-  hasBacklog(endpointId: EndpointId): boolean {
+  /**
+   * How late other processes may hear of one more queued job, in ms. While polls here find jobs, so do theirs, which need no hint
+   * of each.
+   */
+  hintPauseMs(endpointId: EndpointId): number {
     const list = this.#waitLists.get(endpointId);
-    return list !== undefined && monotonicClock.now() - list.foundAt < BACKLOG_MS;
+    if (list === undefined) return 0;
+    const { shownMs, hintPauseMs } = list.foundAt - list.foundSince < LONG_BACKLOG.lastedMs ? BACKLOG : LONG_BACKLOG;
+    return monotonicClock.now() - list.foundAt < shownMs ? hintPauseMs : 0;
   }
 
   /** How many endpoints are remembered. */
@@ -170,6 +181,7 @@ export class Matchmaker {
         waiters: [],
         mayHaveQueued: true,
         foundAt: Number.NEGATIVE_INFINITY,
+        foundSince: 0,
         hints: 0,
         busy,
       };
@@ -186,7 +198,9 @@ export class Matchmaker {
         const hints = list.hints;
         const jobs = await this.#takeFromQueue(endpointId, waiter.workerId, waiter.slots);
         if (jobs.length > 0) {
-          list.foundAt = monotonicClock.now();
+          const now = monotonicClock.now();
+          if (list.foundAt === Number.NEGATIVE_INFINITY) list.foundSince = now;
+          list.foundAt = now;
           this.#deliver(endpointId, list, waiter, jobs);
           return this.#pollForMore(endpointId, list);
         }

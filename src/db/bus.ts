@@ -94,9 +94,9 @@ export class Bus {
     this.notifyPeers(topic, payload);
   }
 
-  /** Calls the listeners of other processes only. `mayWait`: a repetition can be late, see `REPEAT_MS`. */
-  notifyPeers(topic: HintTopic, payload: string, { mayWait = false } = {}): void {
-    if (DATA_TOPICS.has(topic) ? this.hasDataPeers : this.hasPeers) this.#send(topic, payload, mayWait);
+  /** Calls the listeners of other processes only. `pauseMs`: how long after the same hint it is sent again, 100 at most. */
+  notifyPeers(topic: HintTopic, payload: string, { pauseMs }: { pauseMs?: number } = {}): void {
+    if (DATA_TOPICS.has(topic) ? this.hasDataPeers : this.hasPeers) this.#send(topic, payload, pauseMs);
   }
 
   /** Returns the function that ends the subscription. */
@@ -116,8 +116,8 @@ export class Bus {
     return this.#processes.onChange(listener);
   }
 
-  #send(topic: HintTopic, payload: string, mayWait = false): void {
-    this.#sender.send(topic, formatHint(this.processId, topic, payload), mayWait);
+  #send(topic: HintTopic, payload: string, pauseMs?: number): void {
+    this.#sender.send(topic, formatHint(this.processId, topic, payload), pauseMs);
   }
 
   async #listen(): Promise<void> {
@@ -186,10 +186,10 @@ const MAX_PENDING = 10_000;
  */
 const PACE_MS: { readonly [Topic in HintTopic]?: number } = { queued: 2, demand: 10 };
 /**
- * The pause after which the same hint is sent again, if it may wait: one about demand, or about one more job where workers find
- * jobs anyway. Under load every NOTIFY would otherwise repeat the one before.
+ * The longest pause after which the same hint is sent again, and that of hints about demand: the scaler looks at a busy endpoint
+ * four times a second. Under load every NOTIFY would otherwise repeat the one before.
  */
-const REPEAT_MS = 25;
+const REPEAT_MS = 100;
 
 /** Sends hints to other processes by NOTIFY. Those that gather while one is in flight go together, each only once. */
 export class HintSender {
@@ -209,8 +209,8 @@ export class HintSender {
     this.#deps = deps;
   }
 
-  send(topic: HintTopic, message: string, mayWait = false): void {
-    const canRepeatAt = mayWait || topic === 'demand' ? (this.#lately.get(message) ?? 0) + REPEAT_MS : 0;
+  send(topic: HintTopic, message: string, pauseMs = topic === 'demand' ? REPEAT_MS : 0): void {
+    const canRepeatAt = pauseMs === 0 ? 0 : (this.#lately.get(message) ?? 0) + pauseMs;
     const dueAt = Math.max(this.#sentAt + (PACE_MS[topic] ?? 0), canRepeatAt);
     this.#dueAt = this.#pending.size === 0 ? dueAt : Math.min(this.#dueAt, dueAt);
     this.#pending.add(message);

@@ -19,7 +19,7 @@ test('while nothing can be sent, only the newest hints are kept', async () => {
   expect(sender.stop()).toEqual([]);
 });
 
-test('a hint of demand, or one more where there is a backlog, is repeated 40 times a second at most', async () => {
+test('a hint of demand is repeated ten times a second at most, and any other after the pause that it is given', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
   await vi.advanceTimersByTimeAsync(100);
@@ -34,8 +34,10 @@ test('a hint of demand, or one more where there is a backlog, is repeated 40 tim
     }
     return sent;
   };
-  expect(await sentWhile(49, () => sender.send('demand', 'd'))).toEqual(['d', 'd']);
-  expect(await sentWhile(49, () => sender.send('queued', 'q', true))).toEqual(['d q', 'q']);
+  expect(await sentWhile(190, () => sender.send('demand', 'd'))).toEqual(['d', 'd']);
+  expect(await sentWhile(49, () => sender.send('queued', 'q', 25))).toEqual(['d q', 'q']);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await sentWhile(190, () => sender.send('queued', 'q', 100))).toEqual(['q', 'q']);
   expect((await sentWhile(49, () => sender.send('queued', 'q'))).length).toBeGreaterThan(15);
   await vi.advanceTimersByTimeAsync(100);
   sender.send('demand', 'd');

@@ -37,7 +37,9 @@ interface IdleCompactorDeps {
 }
 
 interface CompactorBounds {
-  /** The share of the time that the event loop of an idle process is busy at most. */
+  /** The time in which a process has to be idle. */
+  checkMs: number;
+  /** The share of it that the event loop of an idle process is busy at most. */
   utilization: number;
   /** Larger heaps are left alone: a collection takes about 1.5 ms for each MB that lives. */
   maxBytes: number;
@@ -45,16 +47,25 @@ interface CompactorBounds {
   worthBytes: number;
 }
 
-const CHECK_MS = 10_000;
 /** For processes that serve clients. */
-export const SERVING: CompactorBounds = { utilization: 0.02, maxBytes: 128 * 2 ** 20, worthBytes: 16 * 2 ** 20 };
+export const SERVING: CompactorBounds = {
+  checkMs: 10_000,
+  utilization: 0.02,
+  maxBytes: 128 * 2 ** 20,
+  worthBytes: 16 * 2 ** 20,
+};
 /**
  * For a process with the role control alone, which may follow tens of thousands of workers and is never quite idle then. It starts them in
- * a burst, from which V8 keeps twice the live memory in half-empty pages; a collection delays only workers.
+ * a burst, from which V8 keeps twice the live memory in half-empty pages; a collection delays only workers. The pauses between changes may be short.
  */
-export const CONTROL_ALONE: CompactorBounds = { utilization: 0.15, maxBytes: 512 * 2 ** 20, worthBytes: 96 * 2 ** 20 };
+export const CONTROL_ALONE: CompactorBounds = {
+  checkMs: 5_000,
+  utilization: 0.15,
+  maxBytes: 512 * 2 ** 20,
+  worthBytes: 96 * 2 ** 20,
+};
 
-/** Starts to look every ten seconds. Returns the function that ends it; it does not keep the process alive. */
+/** Starts to look every `checkMs`. Returns the function that ends it; it does not keep the process alive. */
 export function compactWhenIdle(bounds: CompactorBounds): () => void {
   const collect = findCollector();
   if (collect === null) return () => {};
@@ -71,7 +82,7 @@ export function compactWhenIdle(bounds: CompactorBounds): () => void {
     collect,
   };
   const compactor = new IdleCompactor(deps, bounds);
-  const timer = setInterval(() => compactor.runOnce(), CHECK_MS).unref();
+  const timer = setInterval(() => compactor.runOnce(), bounds.checkMs).unref();
   return () => clearInterval(timer);
 }
 

@@ -23,8 +23,6 @@ import { needsChange, type PodStart, startPod } from './start-pod.ts';
 /** While there are pods, and otherwise. */
 const TICK_MS = 2_000;
 const IDLE_TICK_MS = 30_000;
-/** Events of workers and orphans may wait: thousands of workers can come and go. */
-const OTHERS_DELAY_MS = 1_000;
 /** How long a container may take to stop; programs that ignore SIGTERM always take all of it. */
 const MAX_GRACE_MS = 10_000;
 /** A container that ran this long was not in a crash loop, however it ended. */
@@ -57,7 +55,6 @@ export class PodRunner {
   readonly #starts = new Map<string, number>();
   /** As last read. */
   #podIds = new Set<string>();
-  #othersTimer: NodeJS.Timeout | undefined;
   #listedAt = Number.NEGATIVE_INFINITY;
   #hasEvents = true;
   /** The earliest end of a pause, wall clock. */
@@ -89,8 +86,6 @@ export class PodRunner {
 
   /** Ends the loop and waits a moment for actions in progress; the pods keep running. */
   async stop(): Promise<void> {
-    clearTimeout(this.#othersTimer);
-    this.#othersTimer = undefined;
     await this.#loop.stop();
     for (const id of this.#starts.keys()) this.#tasks.cancel(id); // the next leader starts them again
     await this.#tasks.settle();
@@ -124,14 +119,9 @@ export class PodRunner {
     });
   }
 
+  /** Others are workers, of which thousands may come and go, or orphans, which the next tick finds. */
   #onEvent(workloadId: string): void {
     if (this.#podIds.has(workloadId)) this.#listSoon();
-    else {
-      this.#othersTimer ??= setTimeout(() => {
-        this.#othersTimer = undefined;
-        this.#listSoon();
-      }, OTHERS_DELAY_MS);
-    }
   }
 
   /** The runtime was away, and what failed meanwhile is tried again at once. */

@@ -85,6 +85,15 @@ test('an expected start has the table read once, before it asks, and loses no ot
   query.mockRestore();
 });
 
+test('an expected start waits for no other read while the last one is fresh', async () => {
+  expect(await free(0)).toBe(8);
+  nowMs = 600;
+  const query = vi.spyOn(database.pool, 'query').mockImplementation(() => new Promise<never>(() => {}));
+  ledger.expectStart();
+  query.mockRestore();
+  expect(await free(601)).toBe(8);
+});
+
 test('what other workers hold is known once the table was read, grows at once, and is not known after a failed start', async () => {
   const held = (...except: string[]) => {
     return ledger.heldByOthers(new Set(except))?.reduce((sum, { count }) => sum + count, 0);

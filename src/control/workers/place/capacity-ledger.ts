@@ -62,19 +62,19 @@ export class CapacityLedger {
    * start is checked again when it is written down.
    */
   async readFree({ fresh = false } = {}): Promise<PoolCapacity[]> {
-    if (!fresh) await this.#readingAhead;
     const now = await this.#refreshCapacity();
+    if (!fresh && this.#ageAt(now) >= IN_USE_TTL_MS) await this.#readingAhead;
     const ageMs = this.#ageAt(now);
     const isKnown = !fresh && ageMs < IN_USE_TTL_MS;
     const { byWorkers, byPods } = isKnown ? this.#inUse! : await this.#readInUse(now);
-    if (isKnown && ageMs >= IN_USE_TTL_MS / 2) void this.#readAhead(now);
+    if (isKnown && ageMs >= IN_USE_TTL_MS / 2) setImmediate(() => void this.#readAhead(now)); // after the start has been sent
     return subtractInUse(this.#capacity.gpus, [...byWorkers, ...byPods, ...this.#settled, ...this.#promised.values()]);
   }
 
-  /** A start is decided, and `readFree` will be called once it is written: reads the table meanwhile, unless it is known. */
+  /** A start is likely or decided, and `readFree` will be called for it: reads the table meanwhile, if that would wait for it. */
   expectStart(): void {
     const now = this.#monotonic.now();
-    if (this.#settledMeanwhile === undefined && this.#ageAt(now) >= IN_USE_TTL_MS / 2) {
+    if (this.#settledMeanwhile === undefined && this.#ageAt(now) >= IN_USE_TTL_MS) {
       this.#readingAhead = this.#readAhead(now);
     }
   }

@@ -93,12 +93,13 @@ test('without active endpoints the sweep pauses for half a minute, and a gap in 
   await scaler.stop();
 });
 
-test('an endpoint that a hint names is decided on before those of the sweep', async () => {
+test('an endpoint that a hint names is decided on before those of the sweep, and a start is announced before it is read', async () => {
   await sql('delete from workers');
   await sql('delete from endpoints');
   await addEndpoints(10);
   const listeners = new Map<string, (id: string) => void>();
   const inserted: string[] = [];
+  let announced = 0;
   const scaler = new EndpointScaler({
     pool: database.pool,
     demandPool: database.pool,
@@ -113,6 +114,9 @@ test('an endpoint that a hint names is decided on before those of the sweep', as
     clock: { now: () => 1_700_000_000_000 },
     logger: silentLogger,
     frozenBudget: async () => 0,
+    onStarting: () => {
+      announced += 1;
+    },
     insert: async ({ endpointId }) => {
       inserted.push(endpointId);
       return true;
@@ -120,6 +124,7 @@ test('an endpoint that a hint names is decided on before those of the sweep', as
   });
   scaler.start();
   listeners.get('demand')?.('e9');
+  expect(announced).toBe(1);
   await expect.poll(() => inserted.length).toBeGreaterThanOrEqual(10);
   await scaler.stop();
   expect(inserted[0]).toBe('e9');

@@ -54,7 +54,7 @@ interface Deps {
   logger: Logger;
   /** The most bytes that all frozen workers together may hold; 0 where nothing can or may be frozen. */
   frozenBudget: () => Promise<number>;
-  /** Called when workers are to be inserted. */
+  /** Called when workers are to be inserted, or are likely to be soon. */
   onStarting?: () => void;
   /** Inserts a worker and has it started; false: its endpoint is gone. */
   insert: (worker: WantedWorker) => Promise<boolean>;
@@ -134,7 +134,9 @@ export class EndpointScaler {
   /** Polls an endpoint as soon as its interval allows: something happened that may change the decision. */
   #poll(endpointId: EndpointId): void {
     const now = this.#deps.monotonic.now();
-    const at = (this.#polledAt.get(endpointId) ?? Number.NEGATIVE_INFINITY) + MIN_INTERVAL_MS;
+    const polledAt = this.#polledAt.get(endpointId);
+    if (polledAt === undefined) this.#deps.onStarting?.(); // it was quiet, and its first job is likely to need a worker
+    const at = (polledAt ?? Number.NEGATIVE_INFINITY) + MIN_INTERVAL_MS;
     if (!this.#setDue(endpointId, at)) return;
     if (at <= now) this.#loop.wake();
     else setTimeout(() => this.#loop.wake(), at - now);
