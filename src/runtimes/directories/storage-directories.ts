@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../../core/errors.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../runtime.ts';
+import { countBytes } from './count-bytes.ts';
 import { codeOf, Folder } from './folder.ts';
 import type { StorageQuotas } from './storage-quotas.ts';
 import { sweepUploads } from './sweep-uploads.ts';
@@ -98,7 +99,7 @@ const TIMEOUT_MS = 600_000;
 
 /**
  * Returns the bytes of a directory on one file system, without following links; 0 if it does not exist. Uses `du`, which no
- * concurrent rename leads astray.
+ * concurrent rename leads astray, where it is installed: the image of the server has none.
  */
 export async function directoryBytes(path: string): Promise<number> {
   if (!existsSync(path)) return 0;
@@ -109,6 +110,7 @@ export async function directoryBytes(path: string): Promise<number> {
     // du exits with 1 when files vanished while it counted; its count still stands.
     const { stdout, code } = error as { stdout?: string; code?: unknown };
     if (code === 1 && stdout) return parseKibibytes(stdout);
+    if (code === 'ENOENT') return countBytes(path);
     throw error;
   }
 }
