@@ -94,6 +94,17 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 300_000 }, (
     await typing.close();
   });
 
+  test('in a low window the menu shows the page whose address was opened', async () => {
+    const opened = await openPage(browser, { width: 1024, height: 600 });
+    await signIn(opened, server);
+    await opened.goto(`${server.url}/#/all-endpoints`);
+    await opened.reload();
+    const entry = opened.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'All endpoints' });
+    await entry.waitFor();
+    await expect.poll(async () => (await entry.boundingBox())!.y).toBeLessThan(570);
+    await opened.close();
+  });
+
   test('a page that cannot be rendered says so, and the frame around it works', async () => {
     await page.route('**/v2/network-volumes*', (route) => route.fulfill({ json: { networkVolumes: 'not a list' } }));
     await page.goto(`${server.url}/#/volumes`);

@@ -18,8 +18,19 @@ const ALL_SLUGS = IS_BUILT
   ? readdirSync(SITE).flatMap((name) => (name.endsWith('.html') ? name.replace(/^index\.html$|\.html$/, '') : []))
   : [];
 
+/** All pages take axe-core minutes, most of them the API reference: a run looks at every twentieth, from another one each time. */
+const SHARDS = process.env.PODYARD_TEST_THOROUGH === 'true' ? 1 : 20;
+/** DOCS_SHARD repeats a run. */
+const SHARD = Number(process.env.DOCS_SHARD ?? Date.now()) % SHARDS;
+
 /** No error is expected, not even a refusal. */
 const NONE = /(?!)/;
+
+/** A script that puts the main part of a page in place of the one that is shown: nothing else differs. */
+const showMainOf = (slug: string) => `(async () => {
+  const text = await (await fetch(${JSON.stringify(slug || './')})).text();
+  document.querySelector('main').replaceWith(new DOMParser().parseFromString(text, 'text/html').querySelector('main'));
+})()`;
 
 describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', () => {
   let rest: RestFixture;
@@ -72,6 +83,21 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', () =
     }
     await page.goto(`${base}/docs`);
     await page.screenshot({ path: join(PICTURES, `${scheme}-${width}.png`) });
+    await page.close();
+  });
+
+  test.each([
+    ['light', 1280],
+    ['dark', 390],
+  ] as const)(`a sample of all pages is accessible, %s at %i pixels (DOCS_SHARD=${SHARD})`, async (scheme, width) => {
+    const page = await newPage(scheme, width);
+    await page.goto(`${base}/docs/`);
+    const found: string[] = [];
+    for (const slug of ALL_SLUGS.filter((_, n) => n % SHARDS === SHARD)) {
+      await page.evaluate(showMainOf(slug));
+      found.push(...(await violationsOf(page, 'main')).map((violation) => `${slug || 'index'}: ${violation}`));
+    }
+    expect(found).toEqual([]);
     await page.close();
   });
 

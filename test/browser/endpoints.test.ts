@@ -179,6 +179,18 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 300_000 }, (
     await page.getByText('5xx', { exact: true }).waitFor();
   });
 
+  test('the panel of a worker closes when the page of another endpoint opens', async () => {
+    await page.goto(`${server.url}/#/endpoints/${ids.summaries}`); // what is read once is shown at once
+    await page.getByRole('heading', { name: 'summaries', level: 1 }).waitFor();
+    await page.goto(`${server.url}/#/endpoints/${ids.broken}`);
+    await page.getByRole('button', { name: 'lost1', exact: true }).first().click();
+    const panel = page.getByRole('dialog', { name: 'Worker lost1' });
+    await panel.waitFor();
+    await page.goto(`${server.url}/#/endpoints/${ids.summaries}`);
+    await page.getByRole('heading', { name: 'summaries', level: 1 }).waitFor();
+    await panel.waitFor({ state: 'detached' });
+  });
+
   test('a duplicate is a form with the settings of the endpoint', async () => {
     await page.goto(`${server.url}/#/endpoints/${ids.images}`);
     await page.getByRole('link', { name: 'Duplicate' }).click();

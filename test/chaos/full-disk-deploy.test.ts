@@ -111,7 +111,7 @@ describe.skipIf(process.getuid!() !== 0)('on a full disk', () => {
     const freeAgain = await fill(server.dataDir, 140);
     const command = podyard(['deploy', folder, '--yes'], env);
     const scarce =
-      /^! The disk of the data directory is almost full: \d+ MiB are free, and uploads leave 128\. Uploading goes on/m;
+      /^! The disk of the data directory is almost full: \d+ MiB are free, and uploads leave 128\. The upload is tried again/m;
     await until('it says what it waits for', async () => scarce.test(command.text()));
     expect(await api.runToEnd(id!, {})).toMatchObject({ output: 'it runs' });
     await freeAgain();

@@ -122,7 +122,7 @@ function EditVolume({ volume: { id, name, size } }: { volume: Volume }) {
       summary={(values) => ({
         facts: [{ label: 'Data', value: 'stays as it is' }],
         changes: changesOf(VOLUME_FIELDS, { name, size }, values),
-        effect: 'Takes effect at once. What mounts it goes on running.',
+        effect: 'Takes effect at once. What mounts it keeps running.',
       })}
       initial={{ name, size }}
       onSubmit={(body) => unwrap(api.PATCH('/v2/network-volumes/{id}', { params: { path: { id } }, body }))}

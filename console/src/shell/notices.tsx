@@ -133,7 +133,7 @@ function BudgetNotice() {
       }
     >
       {budget.isStopped
-        ? `No new workers or pods start until ${renewalDay(budget.month)}; jobs wait. ${budget.isByAdmin ? 'An admin can raise it.' : 'Raise it to go on.'}`
+        ? `No new workers or pods start until ${renewalDay(budget.month)}; jobs wait. ${budget.isByAdmin ? 'An admin can raise it.' : 'Raise it to start new ones.'}`
         : `It is renewed on ${renewalDay(budget.month)}.`}
     </Notice>
   );

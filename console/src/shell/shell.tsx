@@ -75,6 +75,10 @@ export function Shell() {
 
 function Menu({ pathname }: { pathname: string }) {
   const isAdmin = useQuery(accountQuery).data?.role === 'ADMIN';
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page is marked, or the menu is longer
+  useEffect(() => {
+    document.querySelector('.menu-link[data-active]')?.scrollIntoView({ block: 'nearest' });
+  }, [pathname, isAdmin]);
   return menuOf(isAdmin).map(({ title, pages }) => (
     <div key={title}>
       {title && <div className="menu-title">{title}</div>}

@@ -127,6 +127,12 @@ test('a key that was pasted goes on after logout', async () => {
   expect(await podyard(['logout', '--name', 'nobody'])).toMatchObject({ status: 1 });
 });
 
+test('where the sign-in cannot be saved, as in the container of the server, the command says what to set instead', async () => {
+  const env = { HOME: '/proc/nowhere' };
+  const run = await runRemote(['login', server.url, '--with-key'], { env, input: server.rest.alice.key });
+  expect(run).toMatchObject({ status: 1, err: expect.stringContaining('set PODYARD_URL and PODYARD_API_KEY instead') });
+});
+
 test('a server that is away is said before a browser opens', async () => {
   const run = await podyard(['login', 'http://127.0.0.1:1']);
   expect(run.status).toBe(6);

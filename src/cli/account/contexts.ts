@@ -1,6 +1,7 @@
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { messageOf } from '../../core/errors.ts';
 import { makeFolder } from '../../core/files/make-folder.ts';
 import { didYouMean } from '../../core/text/closest.ts';
 import { trimSlashes } from '../../core/text/trim-slashes.ts';
@@ -100,11 +101,20 @@ export async function removeContext(terminal: Terminal, name: string): Promise<v
 /** Writes the file for its owner alone, since it holds keys. */
 async function writeContexts(terminal: Terminal, file: ContextsFile): Promise<void> {
   const path = contextsPath(terminal);
-  await makeFolder(dirname(path), 0o700);
   const temporary = `${path}.${process.pid}`;
-  await writeFile(temporary, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
-  await chmod(temporary, 0o600);
-  await rename(temporary, path);
+  try {
+    await makeFolder(dirname(path), 0o700);
+    await writeFile(temporary, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+    await chmod(temporary, 0o600);
+    await rename(temporary, path);
+  } catch (error) {
+    // As in the container of the server, whose files are read-only.
+    const why = (error as NodeJS.ErrnoException).code ?? messageOf(error);
+    throw new Error(
+      `the sign-in cannot be saved in ${path} (${why}): set PODYARD_URL and PODYARD_API_KEY instead, or XDG_CONFIG_HOME to another folder`,
+      { cause: error },
+    );
+  }
 }
 
 function contextsPath({ env }: Terminal): string {

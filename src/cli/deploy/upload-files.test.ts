@@ -87,7 +87,7 @@ test('at the limit of requests it waits as long as it is told, and goes on', asy
   refusals = [[429, { 'retry-after': '0' }]];
   const { sent, progress } = await upload({ a: 'one' });
   expect(sent).toEqual({ files: 1, bytes: 3 });
-  expect(progress).toContain('the limit of requests is reached: uploading goes on in 0 s');
+  expect(progress).toContain('the limit of requests is reached: sent again in 0 s');
 });
 
 test.each(['too many files', 'too many files.'])(
@@ -95,7 +95,7 @@ test.each(['too many files', 'too many files.'])(
   async (detail) => {
     refusals = [[503, {}, detail]];
     const { notes } = await upload({ a: 'one' });
-    expect(notes).toEqual(['! too many files. Uploading goes on if that ends within a minute.']);
+    expect(notes).toEqual(['! too many files. The upload is tried again for a minute.']);
   },
 );
 
@@ -106,7 +106,7 @@ test('what the server waits for, as on a full disk, is said once, also where no 
   ];
   const { sent, notes } = await upload({ a: 'one' });
   expect(sent).toEqual({ files: 1, bytes: 3 });
-  expect(notes).toEqual(['! rate limit exceeded. Uploading goes on if that ends within a minute.']);
+  expect(notes).toEqual(['! rate limit exceeded. The upload is tried again for a minute.']);
 });
 
 test('a large file whose upload was cut goes on from where the server has it, and its bytes count as they leave', async () => {

@@ -80,7 +80,7 @@ async function sendToEnd(
     } catch (error) {
       if (!(error instanceof ApiRefusal)) throw error;
       if (error.status === 429 && error.retryAfterSeconds !== null) {
-        terminal.progress(`the limit of requests is reached: uploading goes on in ${error.retryAfterSeconds} s`);
+        terminal.progress(`the limit of requests is reached: sent again in ${error.retryAfterSeconds} s`);
         await sleep(error.retryAfterSeconds * 1_000, undefined, { signal: terminal.interrupted });
         continue;
       }
@@ -88,9 +88,9 @@ async function sendToEnd(
       if (!isCut(error) || performance.now() - lostAt > AWAY_MS) throw error;
       if (error.status === 503 && !isSaid) {
         isSaid = true;
-        note(`! ${error.message.replace(/\.$/, '')}. Uploading goes on if that ends within a minute.`);
+        note(`! ${error.message.replace(/\.$/, '')}. The upload is tried again for a minute.`);
       }
-      terminal.progress('uploading goes on as soon as the server answers');
+      terminal.progress('waiting for the server; the upload is tried again');
       await sleep(AGAIN_MS, undefined, { signal: terminal.interrupted });
       from = null;
     }

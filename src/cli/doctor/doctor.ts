@@ -193,7 +193,8 @@ function summaryOf(gpus: readonly Gpu[]): string {
   return [...groups].map(([text, group]) => `${group.length} × ${text}`).join('; ') || 'the driver finds none';
 }
 
-async function checkDatabase(config: Config): Promise<Finding> {
+/** Connects to the external database, if there is one. */
+export async function checkDatabase(config: Pick<Config, 'databaseUrl' | 'dataDir'>): Promise<Finding> {
   const what = 'database';
   if (config.databaseUrl === null) return { what, verdict: 'ok', found: `embedded PostgreSQL in ${config.dataDir}` };
   const [{ default: pg }, { connectionOptions }, { findPooler }] = await Promise.all([
@@ -207,9 +208,9 @@ async function checkDatabase(config: Config): Promise<Finding> {
   );
   try {
     await client.connect();
-    const { rows } = await client.query<{ version: string }>('show server_version');
+    const { rows } = await client.query<{ version: string }>("select current_setting('server_version') as version");
     const pooler = (await findPooler(databaseUrl)) ? ' through a connection pooler in session mode' : '';
-    return { what, verdict: 'ok', found: `PostgreSQL ${rows[0]!.version ?? ''} answers${pooler}` };
+    return { what, verdict: 'ok', found: `PostgreSQL ${rows[0]!.version} answers${pooler}` };
   } catch (error) {
     return {
       what,

@@ -41,16 +41,23 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
     });
   addUpdate(endpoints, pieces);
   addSettings(endpoints, pieces);
-  onEndpoint<{ ended?: boolean }>(program.command('workers'), pieces, async (client, id, options, name) =>
-    (await show()).showWorkers(client, { id, name }, options, pieces),
-  )
-    .description('list the workers of an endpoint')
-    .option('--ended', 'those that ended within 24 hours, at most the last 100, with the reason');
+  addWorkers(program, pieces);
   addReleases(program, pieces);
   addHistory(program, pieces);
   onEndpoint(program.command('decisions'), pieces, async (client, id, options, name) =>
     (await show()).showDecisions(client, { id, name }, options, pieces),
   ).description('list the latest scaling decisions of an endpoint, with reasons');
+}
+
+function addWorkers(program: Command, pieces: CliPieces): void {
+  onEndpoint<{ ended?: boolean }>(program.command('workers'), pieces, async (client, id, options, name, workerId) =>
+    workerId === undefined
+      ? (await show()).showWorkers(client, { id, name }, options, pieces)
+      : (await import('./show-worker.ts')).showWorker(client, { id, workerId }, options, pieces),
+  )
+    .argument('[worker]', 'id: shows this one, its start and what it uses now')
+    .description('list the workers of an endpoint, or show one')
+    .option('--ended', 'those that ended within 24 hours, at most the last 100, with the reason');
 }
 
 function addModelOptions(command: Command): Command {

@@ -90,7 +90,7 @@ function RotateKey({ apiKey: { id, name }, onCreated, userId }: Whose & Pick<Key
       {(form) => (
         <>
           <Text size="sm">
-            A new key may do the same. This one goes on meanwhile, so that you can change your programs.
+            A new key may do the same. This one stays valid meanwhile, so that you can change your programs.
           </Text>
           <NumberInput
             label="Hours until the old key ends"

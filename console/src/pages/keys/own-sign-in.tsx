@@ -111,7 +111,7 @@ function ChangePassword({ isProven }: { isProven: boolean }) {
     >
       {(form) => (
         <>
-          <Hint>Your other browsers are signed out. API keys go on.</Hint>
+          <Hint>Your other browsers are signed out. API keys stay valid.</Hint>
           <CurrentPassword isProven={isProven} label="Old password" {...form.getInputProps('current')} />
           <PasswordInput
             label="New password"

@@ -21,7 +21,7 @@ test('a limit with a use has a bar, one without a limit none', () => {
     percent: 25,
     isFull: false,
   });
-  expect(barOf(user, 'workers')).toMatchObject({ text: '7', percent: null, isFull: false });
+  expect(barOf(user, 'workers')).toMatchObject({ text: '7, unlimited', percent: null, isFull: false });
   expect(barOf(user, 'requestBytes')).toMatchObject({ text: 'Unlimited', percent: null });
   expect(barOf({ ...user, limits: { ...limits, requestBytes: 1024 } }, 'requestBytes')).toMatchObject({
     text: '1 KiB',

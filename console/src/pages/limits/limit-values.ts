@@ -47,7 +47,7 @@ const USED: Partial<Record<LimitName, (of: UserLimits) => number>> = {
 export interface LimitBar {
   name: LimitName;
   label: string;
-  /** `7 of 50`, `7`, or what a limit without a use allows. */
+  /** `7 of 50`, `7, unlimited`, or what a limit without a use allows. */
   text: string;
   /** Share of the limit that is used, 0 to 100; null without a limit or a use. */
   percent: number | null;
@@ -62,7 +62,8 @@ export function limitBars(of: UserLimits): LimitBar[] {
     const used = USED[name]?.(of);
     const borrowed =
       name === 'gpuQuota' ? of.quotas.gpus.borrowed : name === 'workerQuota' ? of.quotas.workers.borrowed : 0;
-    const note = borrowed > 0 ? `, ${formatNumber(borrowed)} borrowed` : '';
+    const isUnlimited = used !== undefined && limit === null;
+    const note = borrowed > 0 ? `, ${formatNumber(borrowed)} borrowed` : isUnlimited ? ', unlimited' : '';
     return {
       name,
       label: LIMITS[name].label,

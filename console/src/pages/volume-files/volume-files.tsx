@@ -121,7 +121,7 @@ function Row({ volume, file, onShow }: { volume: string; file: FoundFile; onShow
           </Anchor>
         )}
       </Table.Td>
-      <Table.Td>{isDirectory ? '' : formatBytes(size)}</Table.Td>
+      <Table.Td>{!isDirectory && <span className="nowrap">{formatBytes(size)}</span>}</Table.Td>
       <Table.Td>{modified && <RelativeTime at={modified} />}</Table.Td>
       <Table.Td>
         <Group gap={4} wrap="nowrap">
