@@ -1,6 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import { opendir } from 'node:fs/promises';
 import type { Folder } from '../../runtimes/directories/folder.ts';
+import { byBytes, isText } from './key-bytes.ts';
 
 /**
  * The names of a directory in the order of their bytes, a directory's with a slash behind it. They are kept as sorted runs, each one
@@ -36,7 +36,7 @@ export class NameRuns {
     for await (const entry of await opendir(folder.path, { encoding: LATIN1, bufferSize: 512 })) {
       const name = entry.name as string;
       if (!(entry.isFile() || entry.isDirectory()) || isHidden(name)) continue;
-      if (/[\x80-\xff]/.test(name) && !isUtf8(Buffer.from(name, 'latin1'))) continue;
+      if (!isText(name)) continue;
       const key = entry.isDirectory() ? `${name}/` : name;
       if (key < first || (end !== null && key >= end)) continue;
       names.push(key);
@@ -116,10 +116,6 @@ function middleOf(runs: readonly Run[]): string {
 function cut(run: Run, end: string): Run {
   const count = lowerBound(run, end);
   return { text: Buffer.from(run.text.subarray(0, run.ends[count - 1] ?? 0)), ends: run.ends.slice(0, count) };
-}
-
-function byBytes(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function nameAt({ text, ends }: Run, at: number): string {
