@@ -64,7 +64,8 @@ export async function benchFiles(args: string[]): Promise<void> {
   const startedAt = new Date().toISOString();
   const folder = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const profile = values['cpu-prof'];
-  const env = profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` };
+  const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+  const env = { NODE_OPTIONS: ['--max-semi-space-size=16', ...profiling].join(' ') }; // the first as in bin/podyard and the image
   const server = await ServerProcess.start({ runtime: 'simulated', env });
   const peers = [await startNginx(folder), startRclone(folder)] as const;
   try {

@@ -26,7 +26,7 @@ const SMALL_IN_A_TURN = 2;
 const writes = new TurnLimit<() => void>(SMALL_IN_A_TURN, (write) => write());
 let sending = 0;
 
-/** Sends a part of a file as fast as the client takes it, with two buffers, and in turn with all others that do. */
+/** Sends a part of a file as fast as the client takes it, with two buffers, and in turn with all others that do. Nothing is read afterwards. */
 export async function sendBytes(res: Receiver, sent: Sent): Promise<void> {
   sending += 1;
   try {
@@ -41,24 +41,33 @@ async function send(res: Receiver, { start, length, read }: Sent, { bytes, spare
   const isSpared = length >= bytes;
   const takesTurns = length >= SMALL.bytes;
   const newBuffer = () => (isSpared ? spare.pop() : null) ?? Buffer.allocUnsafeSlow(Math.min(bytes, length));
-  const buffers = [newBuffer(), newBuffer()];
+  const buffers: [Buffer | null, Buffer | null] = [null, null];
   const isOver = () => res.destroyed || res.writableEnded;
+  const readInto = (i: 0 | 1, at: number) => {
+    buffers[i] ??= newBuffer();
+    const buffer = buffers[i];
+    return read(buffer.subarray(0, Math.min(buffer.length, end - at)), at);
+  };
   let free: Promise<void> | null = null;
-  for (let at = start, i = 0; at < end && !isOver(); i += 1) {
-    const buffer = buffers[i % 2]!; // read while the client takes the other one
-    const bytesRead = await read(buffer.subarray(0, Math.min(buffer.length, end - at)), at);
+  let reading = length > 0 ? readInto(0, start) : null;
+  for (let at = start, i: 0 | 1 = 0; reading !== null; i = i === 0 ? 1 : 0) {
+    const bytesRead: number = await reading;
     await free;
-    for (let left = takesTurns ? bytesRead : 0; left > 0; left -= SMALL.bytes) await turn();
     at += bytesRead;
-    const isFull = !res.write(buffer.subarray(0, bytesRead));
+    // Begun before this piece is written: the kernel mostly takes it at once, and the file and the client would take turns.
+    reading = at < end && !isOver() ? readInto(i === 0 ? 1 : 0, at) : null;
+    reading?.catch(() => {}); // thrown where it is awaited
+    for (let left = takesTurns ? bytesRead : 0; left > 0; left -= SMALL.bytes) await turn();
+    if (isOver()) continue; // awaits what is being read
+    const isFull = !res.write(buffers[i]!.subarray(0, bytesRead));
     free = isFull ? taken(res) : null;
-    const mayWait = !isFull && res.writableLength > 0 && at < end; // nothing says when so little has left
-    if (mayWait) buffers[i % 2] = newBuffer();
+    const mayWait = !isFull && res.writableLength > 0; // nothing says when so little has left
+    if (mayWait) buffers[i] = null;
   }
   if (!isSpared) return;
   await free;
   if (isOver() || res.writableLength > 0) return;
-  for (const buffer of buffers) if (spare.length < MAX_SPARE) spare.push(buffer);
+  for (const buffer of buffers) if (buffer && spare.length < MAX_SPARE) spare.push(buffer);
 }
 
 function turn(): Promise<void> {

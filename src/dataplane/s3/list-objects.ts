@@ -2,12 +2,14 @@ import type { BigIntStats } from 'node:fs';
 import { within } from '../../runtimes/directories/folder.ts';
 import { etagOf } from './etag.ts';
 import { dateOf } from './file-time.ts';
+import { fromBytes, toBytes } from './key-bytes.ts';
+import { orGone } from './or-gone.ts';
 import { sendXml, type VolumeCall } from './s3-call.ts';
 import { S3Error } from './s3-error.ts';
 import { numberOf } from './s3-request.ts';
 import type { XmlElements } from './s3-xml.ts';
 import { encodeStrictly } from './signature.ts';
-import { type FoundKey, fromBytes, orGone, toBytes, walkKeys } from './walk-keys.ts';
+import { type FoundKey, walkKeys } from './walk-keys.ts';
 
 const MAX_KEYS = 1_000;
 /** Files that are looked at together: with all of a page, most of what V8 would collect young grows old. */
@@ -104,12 +106,13 @@ async function readPage(
   return { found: present, facts, next: isTruncated ? found.at(-1)!.key : null };
 }
 
-/** Looks at the files of a page, directory by directory. */
+/** Looks at the files of a page that have not been looked at, directory by directory. */
 async function readFacts(root: VolumeCall['root'], found: readonly FoundKey[]): Promise<Map<string, BigIntStats>> {
   const facts = new Map<string, BigIntStats>();
   const byParent = new Map<string, string[]>();
-  for (const { key, isPrefix } of found) {
-    if (isPrefix) continue;
+  for (const { key, isPrefix, stats } of found) {
+    if (stats) facts.set(key, stats);
+    if (isPrefix || stats !== undefined) continue;
     const path = key.endsWith('/') ? key.slice(0, -1) : key;
     const parent = path.slice(0, path.lastIndexOf('/') + 1);
     const keys = byParent.get(parent);

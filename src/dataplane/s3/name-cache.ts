@@ -1,3 +1,5 @@
+import type { BigIntStats } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { type Clock, monotonicClock, systemClock } from '../../core/clock.ts';
 import { FairSlots } from '../../core/flow/fair-slots.ts';
 import type { Folder } from '../../runtimes/directories/folder.ts';
@@ -10,6 +12,10 @@ const MIN_NAMES = 5_000;
 const MAX_BYTES = 32 * 2 ** 20;
 /** The most that is read of one directory, two million short names; of one in it half of that, and so on. */
 const MAX_READ_BYTES = 48 * 2 ** 20;
+/** Two thousand names at most, 340 on ext4. */
+const SMALL_DIRECTORY_BYTES = 4_096n;
+/** ext4, XFS, Btrfs and tmpfs: a directory's size there grows with its names. Others say the same of all directories, or count them otherwise. */
+const SIZED_BY_NAMES = new Set([0xef53, 0x58465342, 0x9123683e, 0x01021994]);
 /** For so long the later pages of a listing may go on with the names as they were at its first. */
 const CONTINUED_MS = 60_000;
 /** A directory that changed so short a time before it was read may change again within the same tick of the file system's clock. */
@@ -46,6 +52,8 @@ export class NameCache {
   /** Each listing holds the names of its directories. */
   readonly #listings = new FairSlots({ slots: 4, perOwner: 2, alone: 4 });
   #bytes = 0;
+  /** Whether the size of a directory bounds its names, by device. */
+  readonly #isBounded = new Map<bigint, Promise<boolean>>();
 
   constructor(clock: Clock = monotonicClock, maxReadBytes = MAX_READ_BYTES) {
     this.#clock = clock;
@@ -67,6 +75,18 @@ export class NameCache {
     const isPartial = before !== undefined && (before.first !== '' || before.end !== null);
     const names = await this.#read(id, mtimeNs, folder, isPartial ? first : '', options);
     return has(names, first) ? names : this.#read(id, mtimeNs, folder, first, options);
+  }
+
+  /** True for a directory that has no more than a few hundred names, which may be read at once. */
+  async isSmall(folder: Folder, { dev, size }: BigIntStats): Promise<boolean> {
+    if (size > SMALL_DIRECTORY_BYTES) return false;
+    let isBounded = this.#isBounded.get(dev);
+    if (!isBounded) {
+      isBounded = statfs(folder.path).then(({ type }) => SIZED_BY_NAMES.has(type));
+      isBounded.catch(() => this.#isBounded.delete(dev));
+      this.#isBounded.set(dev, isBounded);
+    }
+    return isBounded;
   }
 
   #recall(id: string, mtimeNs: bigint, first: string, isContinued: boolean): NameRuns | undefined {

@@ -2,6 +2,7 @@ import type { Folder } from '../../../runtimes/directories/folder.ts';
 import { withSource } from '../copy-source.ts';
 import { etagOf } from '../etag.ts';
 import { dateOf } from '../file-time.ts';
+import { toBytes } from '../key-bytes.ts';
 import { parseKey } from '../object-key.ts';
 import { checkConditions } from '../read-object.ts';
 import { keepingAlive, sendXml, type VolumeCall } from '../s3-call.ts';
@@ -9,7 +10,6 @@ import { S3Error } from '../s3-error.ts';
 import { headerOf, numberOf } from '../s3-request.ts';
 import { malformedXml, parseXml } from '../s3-xml.ts';
 import { encodeStrictly } from '../signature.ts';
-import { toBytes } from '../walk-keys.ts';
 import { readPayload, readSmallBody } from './payload.ts';
 import {
   createUpload,
