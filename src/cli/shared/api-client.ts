@@ -122,7 +122,7 @@ export class ApiClient {
     const { raw, onSent, ...more } = options;
     if (!(raw instanceof Blob)) return this.#request(fetch, method, path, { ...more, ...(raw && { raw }) });
     const headers = { ...(onSent && { 'content-length': String(raw.size) }), ...more.headers }; // else a stream is sent in chunks of unknown number
-    const body: RequestInit = onSent ? { body: counted(raw, onSent), duplex: 'half' } : { body: raw };
+    const body = onSent ? { body: counted(raw, onSent), duplex: 'half' as const } : { body: raw };
     return this.#request((url, sent) => fetch(url, { ...sent, ...body }), method, path, { ...more, headers });
   }
 

@@ -7,7 +7,7 @@ import type { VolumeCharges } from '../../domain/volumes/volume-charges.ts';
 import type { listVolumeRows, OwnedVolume } from '../../domain/volumes/volume-store.ts';
 import type { Folder } from '../../runtimes/directories/folder.ts';
 import type { WorkloadStorage } from '../../runtimes/runtime.ts';
-import type { NameCache } from './name-cache.ts';
+import type { NameCache } from './listing/name-cache.ts';
 import type { FileServers } from './remote/file-servers.ts';
 import type { S3Request } from './s3-request.ts';
 import type { S3Response } from './s3-response.ts';

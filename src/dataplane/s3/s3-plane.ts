@@ -14,7 +14,7 @@ import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { newRequestId } from '../../http/problem.ts';
 import { SESSION_HEADER } from '../../http/session-cookie.ts';
 import type { WorkloadStorage } from '../../runtimes/runtime.ts';
-import { NameCache } from './name-cache.ts';
+import { NameCache } from './listing/name-cache.ts';
 import { refuse } from './refuse.ts';
 import { FileServers } from './remote/file-servers.ts';
 import { oneAtATime, type S3Call, type S3Deps } from './s3-call.ts';

@@ -1,7 +1,7 @@
 import type { Access } from '../../domain/access/scopes.ts';
 import { headBucket, listBuckets, sendLocation, sendVersioning } from './bucket-operations.ts';
 import { deleteObject, deleteObjects } from './delete-objects.ts';
-import { listObjectsV1, listObjectsV2 } from './list-objects.ts';
+import { listObjectsV1, listObjectsV2 } from './listing/list-objects.ts';
 import { findVolume, openVolume } from './open-volume.ts';
 import { readObject } from './read-object.ts';
 import { forward } from './remote/forward.ts';

@@ -13,7 +13,7 @@ import { Folder } from '../../../runtimes/directories/folder.ts';
 import { sweepUploads } from '../../../runtimes/directories/sweep-uploads.ts';
 import { answerOnWire } from '../../wire/wire-response.ts';
 import { WireServer } from '../../wire/wire-server.ts';
-import { NameCache } from '../name-cache.ts';
+import { NameCache } from '../listing/name-cache.ts';
 import { refuse } from '../refuse.ts';
 import { oneAtATime } from '../s3-call.ts';
 import { S3Error } from '../s3-error.ts';

@@ -2,7 +2,7 @@ import type { Folder } from '../../../runtimes/directories/folder.ts';
 import { withSource } from '../copy-source.ts';
 import { etagOf } from '../etag.ts';
 import { dateOf } from '../file-time.ts';
-import { toBytes } from '../key-bytes.ts';
+import { toBytes } from '../listing/key-bytes.ts';
 import { parseKey } from '../object-key.ts';
 import { checkConditions } from '../read-object.ts';
 import { keepingAlive, sendXml, type VolumeCall } from '../s3-call.ts';

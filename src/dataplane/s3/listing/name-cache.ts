@@ -1,9 +1,9 @@
 import type { BigIntStats } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { type Clock, monotonicClock, systemClock } from '../../core/clock.ts';
-import { FairSlots } from '../../core/flow/fair-slots.ts';
-import type { Folder } from '../../runtimes/directories/folder.ts';
-import { HIDDEN_FOLDER } from '../../runtimes/directories/sweep-uploads.ts';
+import { type Clock, monotonicClock, systemClock } from '../../../core/clock.ts';
+import { FairSlots } from '../../../core/flow/fair-slots.ts';
+import type { Folder } from '../../../runtimes/directories/folder.ts';
+import { HIDDEN_FOLDER } from '../../../runtimes/directories/sweep-uploads.ts';
 import { NameRuns } from './name-runs.ts';
 
 /** Smaller directories are read again for each page. */

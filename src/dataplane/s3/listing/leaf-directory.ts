@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import type { Folder } from '../../runtimes/directories/folder.ts';
+import type { Folder } from '../../../runtimes/directories/folder.ts';
 import { byBytes, fromBytes, isText } from './key-bytes.ts';
 import type { NameCache } from './name-cache.ts';
 import { orGone } from './or-gone.ts';

@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs';
-import { Folder, within } from '../../runtimes/directories/folder.ts';
-import { HIDDEN_FOLDER } from '../../runtimes/directories/sweep-uploads.ts';
+import { Folder, within } from '../../../runtimes/directories/folder.ts';
+import { HIDDEN_FOLDER } from '../../../runtimes/directories/sweep-uploads.ts';
 import { fromBytes } from './key-bytes.ts';
 import { type Leaf, openChild } from './leaf-directory.ts';
 import type { NameCache } from './name-cache.ts';

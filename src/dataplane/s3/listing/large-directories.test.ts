@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Folder } from '../../runtimes/directories/folder.ts';
+import { Folder } from '../../../runtimes/directories/folder.ts';
 import { NameCache } from './name-cache.ts';
 import { NameRuns } from './name-runs.ts';
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Folder } from '../../runtimes/directories/folder.ts';
+import { Folder } from '../../../runtimes/directories/folder.ts';
 import { openChild } from './leaf-directory.ts';
 import { NameCache } from './name-cache.ts';
 import { type FoundKey, walkKeys } from './walk-keys.ts';

@@ -1,14 +1,14 @@
 import type { BigIntStats } from 'node:fs';
-import { within } from '../../runtimes/directories/folder.ts';
-import { etagOf } from './etag.ts';
-import { dateOf } from './file-time.ts';
+import { within } from '../../../runtimes/directories/folder.ts';
+import { etagOf } from '../etag.ts';
+import { dateOf } from '../file-time.ts';
+import { sendXml, type VolumeCall } from '../s3-call.ts';
+import { S3Error } from '../s3-error.ts';
+import { numberOf } from '../s3-request.ts';
+import type { XmlElements } from '../s3-xml.ts';
+import { encodeStrictly } from '../signature.ts';
 import { fromBytes, toBytes } from './key-bytes.ts';
 import { orGone } from './or-gone.ts';
-import { sendXml, type VolumeCall } from './s3-call.ts';
-import { S3Error } from './s3-error.ts';
-import { numberOf } from './s3-request.ts';
-import type { XmlElements } from './s3-xml.ts';
-import { encodeStrictly } from './signature.ts';
 import { type FoundKey, walkKeys } from './walk-keys.ts';
 
 const MAX_KEYS = 1_000;

@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { opendir } from 'node:fs/promises';
-import type { Folder } from '../../runtimes/directories/folder.ts';
+import type { Folder } from '../../../runtimes/directories/folder.ts';
 import { byBytes, isText } from './key-bytes.ts';
 
 /**

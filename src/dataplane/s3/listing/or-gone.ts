@@ -1,4 +1,4 @@
-import { codeOf } from '../../runtimes/directories/folder.ts';
+import { codeOf } from '../../../runtimes/directories/folder.ts';
 
 /** Gone, replaced, or not to be read: nothing to list there. Whatever else fails must fail the listing: who mirrors it would delete the rest. */
 export function orGone(error: unknown): null {

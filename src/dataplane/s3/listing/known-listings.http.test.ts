@@ -8,7 +8,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type S3Person, type S3TestServer, startS3Server } from '../../../test/s3-server.ts';
+import { type S3Person, type S3TestServer, startS3Server } from '../../../../test/s3-server.ts';
 
 let server: S3TestServer;
 let alice: S3Person;
