@@ -2,14 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { Dir } from 'node:fs';
 import { opendir, rename, rmdir, unlink } from 'node:fs/promises';
 
-/** Levels that are gone down at most, each of which has an open directory: what is deeper is moved up first. */
+/**
+ * Levels that are gone down at most, each of which has an open directory: what is deeper is moved up first. A name has 255 bytes at most, so
+ * that no path is too long for a system call (4,096 bytes).
+ */
 const MAX_LEVELS = 8;
-/** A name has 255 bytes at most, so that no path is too long for a system call (4,096 bytes). */
 const SEPARATOR = Buffer.from('/');
 
 /**
  * Removes a directory and all that is in it; does nothing if it does not exist. Unlike `rm` of node:fs it removes directories however deep they
- * are, and takes no more memory and no more threads for millions of files. Nobody may write in it meanwhile.
+ * are, and takes no more memory and no more threads for millions of files. Others may remove it at the same time, but nobody may write in it.
  */
 export async function removeTree(path: string): Promise<void> {
   const top = Buffer.from(path);
@@ -18,27 +20,25 @@ export async function removeTree(path: string): Promise<void> {
 
 /** Removes a directory's entries, then itself. Returns whether it is still there. */
 async function empty(directory: Buffer, top: Buffer, levels: number): Promise<boolean> {
-  const entries = await openList(directory);
-  if (entries === null) return false;
+  const entries = await opendir(directory, { encoding: 'buffer' as BufferEncoding }).catch(orGone<Dir>);
+  if (!entries) return false;
   for await (const entry of entries) {
-    const path = Buffer.concat([directory, SEPARATOR, entry.name as unknown as Buffer]);
-    if (!entry.isDirectory()) await unlink(path);
+    const path = Buffer.concat([directory, SEPARATOR, entry.name as unknown as Buffer]); // names need not be UTF-8
+    if (!entry.isDirectory()) await unlink(path).catch(orGone);
     else if (levels > 0) while (await empty(path, top, levels - 1));
-    else await rename(path, Buffer.concat([top, SEPARATOR, Buffer.from(randomUUID())]));
+    else await rename(path, Buffer.concat([top, SEPARATOR, Buffer.from(randomUUID())])).catch(orGone);
   }
   return rmdir(directory).then(
     () => false,
     (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOTEMPTY' || error.code === 'EEXIST') return true;
-      throw error;
+      orGone(error);
+      return false;
     },
   );
 }
 
-/** Names are bytes, since they need not be UTF-8. Null if there is no such directory. */
-async function openList(directory: Buffer): Promise<Dir | null> {
-  return opendir(directory, { encoding: 'buffer' as BufferEncoding }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+function orGone<T>(error: NodeJS.ErrnoException): T | undefined {
+  if (error.code === 'ENOENT') return undefined;
+  throw error;
 }

@@ -11,6 +11,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'n
 import { join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
 import { type DiskSpace, readDisk } from '../../core/files/read-disk.ts';
+import { removeTree } from '../../core/files/remove-tree.ts';
 import { Semaphore } from '../../core/flow/semaphore.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { PinnedFile } from '../../domain/models/pinned-model.ts';
@@ -106,7 +107,7 @@ export class NodeStore {
   async #tidy({ workerId, ended }: NodeBringing): Promise<void> {
     for (const id of ended) {
       if (id === workerId) continue;
-      await rm(this.#pathOf('workers', id), { recursive: true, force: true });
+      await removeTree(this.#pathOf('workers', id));
       await rm(this.#pathOf('partial', id), { recursive: true, force: true });
       await rm(this.#pathOf('holds', `${id}.json`), { force: true });
     }

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { removeTree } from '../../core/files/remove-tree.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { ModelUse, PinnedModel } from '../../domain/models/pinned-model.ts';
 import { hexOf } from '../fetch/partial-file.ts';
@@ -120,7 +121,7 @@ export class WorkerViews {
   async #removeFolder(name: string): Promise<void> {
     const folder = join(this.#root, name);
     await rm(join(folder, 'view.json'), { force: true });
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    await removeTree(folder); // with whatever a worker has stored in its hub
   }
 
   #folderOf(id: WorkerId): string {

@@ -2,10 +2,10 @@ import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { makeDeep } from '../../../test/make-deep.ts';
 import { removeTree } from '../../core/files/remove-tree.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { StorageOwner } from '../runtime.ts';
-import { Folder } from './folder.ts';
 import { StorageDirectories } from './storage-directories.ts';
 import { StorageQuotas } from './storage-quotas.ts';
 
@@ -19,18 +19,6 @@ beforeEach(async () => {
 afterEach(() => removeTree(root));
 
 const POD: StorageOwner = { kind: 'pod', id: 'p1' } as StorageOwner;
-
-/** As a program in a pod does it: one directory in the other, until no path is long enough for the last. */
-async function makeDeep(path: string, levels: number): Promise<void> {
-  let folder = await Folder.open(path);
-  for (let level = 0; level < levels; level++) {
-    const next = await folder.make('d');
-    await folder.close();
-    folder = next;
-  }
-  await writeFile(folder.at('file'), 'x');
-  await folder.close();
-}
 
 test.runIf(process.platform === 'linux')('directories too deep for any path are removed with the rest', async () => {
   await makeDeep(await storage.ensure(POD, { type: 'STANDARD', sizeGb: 10 }), 3_000);

@@ -1,10 +1,20 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { makeDeep } from '../../../test/make-deep.ts';
 import { runtimeContract } from '../../../test/runtime-contract/contract.ts';
 import { NODE_PROGRAMS } from '../../../test/runtime-contract/probes.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
@@ -113,6 +123,24 @@ describe('the process runtime', () => {
     stranger.kill('SIGKILL');
     await ended;
   });
+
+  test.runIf(process.platform === 'linux')(
+    'a workload goes with whatever it has left, also if a kill interrupts that',
+    async () => {
+      await runtime.start(spec('w1', ''));
+      await linesOf('w1');
+      const root = join(stateDir, INSTALLATION);
+      await makeDeep(join(root, 'w1', 'work'), 3_000); // deeper than any path may be
+      await runtime.stop('w1', 0);
+      expect(readdirSync(root)).toEqual([]);
+      const left = join(root, '.removed-w2');
+      mkdirSync(left);
+      await makeDeep(left, 3_000);
+      await runtime.close();
+      runtime = open(stateDir, INSTALLATION);
+      await expect.poll(() => readdirSync(root)).toEqual([]);
+    },
+  );
 
   test('a workload whose shell was killed can still be stopped', async () => {
     await runtime.start(spec('w1', 'console.log(process.pid); setInterval(() => {}, 1000)'));

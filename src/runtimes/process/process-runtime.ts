@@ -101,6 +101,7 @@ class ProcessRuntime implements Runtime {
     this.#hostEnv = { ...options.hostEnv, PATH: this.#path };
     const root = join(resolve(options.stateDir), options.installation);
     this.#folders = new WorkloadFolders(root);
+    void this.#folders.sweep().catch((err) => options.logger.warn({ err }, 'what removed workloads left stays'));
     this.#images = new ProcessImages(
       options.imagesFiles,
       join(resolve(options.builtImages ?? root), options.installation),
@@ -155,7 +156,7 @@ class ProcessRuntime implements Runtime {
       const before = this.#folders.find(id);
       if (before) {
         if (!this.#folders.isOver(id)) return whereaboutsOf(before);
-        this.#remove(id);
+        await this.#remove(id);
       }
       const command = this.#commandOf(spec);
       const report = options.onProgress ?? (() => {});
@@ -166,8 +167,8 @@ class ProcessRuntime implements Runtime {
         options.onCreated?.();
         await this.#spawn(spec, gpus, command.words);
       } catch (error) {
-        this.#remove(id);
         this.#gpus.suspect(gpus);
+        await this.#remove(id);
         throw error;
       }
       report('Process started');
@@ -211,7 +212,7 @@ class ProcessRuntime implements Runtime {
     const group = this.#folders.groupOf(workload);
     if (group) await endGroup(group, graceMs);
     killOrphans(this.#marker(id));
-    this.#remove(id);
+    await this.#remove(id);
     this.gpuSleep.forget(id);
     this.#emit(id);
   }
@@ -321,9 +322,9 @@ class ProcessRuntime implements Runtime {
     return `${this.#options.installation}/${id}`;
   }
 
-  #remove(id: string): void {
+  #remove(id: string): Promise<void> {
     this.#followed.unfollow(id);
-    this.#folders.remove(id);
+    return this.#folders.remove(id);
   }
 
   #emit(id: string): void {

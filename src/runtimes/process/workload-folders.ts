@@ -5,15 +5,18 @@
  *   output.log     what it printed, with output.log.index
  *   exit           its exit code, once it has ended
  *   work/          its working directory, with links to the image's files
+ * A folder that begins with `.removed-` is being removed, which takes a while for millions of files.
  * Nothing is cached: each question reads the files again, because other processes write them.
  */
+
+import { randomUUID } from 'node:crypto';
 import {
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
+  renameSync,
   statSync,
   symlinkSync,
   unlinkSync,
@@ -22,6 +25,7 @@ import {
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
+import { removeTree } from '../../core/files/remove-tree.ts';
 import type { Mount, ObservedState, OnProgress, WorkloadSpec } from '../runtime.ts';
 import { bootId, type GroupId, groupState } from './process-group.ts';
 import { isShortage } from './shortage.ts';
@@ -40,6 +44,7 @@ export interface Workload {
 }
 
 const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+const REMOVED = '.removed-';
 /** Between a folder and its process lie milliseconds. A folder that has none after this is left from an interrupted start. */
 const START_TIMEOUT_MS = 5000;
 
@@ -51,6 +56,13 @@ export class WorkloadFolders {
     this.#root = root;
     this.#clock = clock;
     mkdirSync(root, { recursive: true, mode: 0o700 });
+  }
+
+  /** Removes what a kill has left of folders that were being removed. */
+  async sweep(): Promise<void> {
+    for (const name of readdirSync(this.#root)) {
+      if (name.startsWith(REMOVED)) await removeTree(join(this.#root, name));
+    }
   }
 
   ids(): string[] {
@@ -74,11 +86,14 @@ export class WorkloadFolders {
     linkMounts(mounts, work, onProgress);
   }
 
-  remove(id: string): void {
+  /** The workload is unknown at once; its files are gone when this resolves. */
+  async remove(id: string): Promise<void> {
     const mounts = this.find(id)?.mounts ?? [];
-    rmSync(this.pathOf(id), { recursive: true, force: true, maxRetries: 3 });
+    const removed = join(this.#root, `${REMOVED}${randomUUID()}`);
+    if (lstatSync(this.pathOf(id), { throwIfNoEntry: false })) renameSync(this.pathOf(id), removed);
     const held = this.ids().flatMap((other) => this.find(other)?.mounts ?? []);
     unlinkMounts(mounts, held);
+    await removeTree(removed);
   }
 
   find(id: string): Workload | undefined {
