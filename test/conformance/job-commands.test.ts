@@ -1,8 +1,10 @@
 /** `podyard run` and `podyard jobs` against a whole server; docs/interface/queue.md, "Cancel, retry and purge". */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { ClientRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
 import { type CliRun, runRemote } from '../cli-fixture.ts';
 import type { FakeWorker } from '../fake-worker.ts';
@@ -105,11 +107,17 @@ test('a job is cancelled, and a queue purged after its endpoint is named', async
 test.each(['run echo', 'run echo --stream'])(
   'without a terminal, %s says on stderr why the job waits, once per state',
   async (words) => {
-    const asks = vi.spyOn(globalThis, 'fetch');
+    let explained = 0;
+    const onRequest = (message: unknown) => {
+      if ((message as { request: ClientRequest }).request.path.endsWith('explain=1')) explained += 1;
+    };
+    subscribe('http.client.request.start', onRequest);
     const run = podyard([...words.split(' '), '{"n":1}']);
-    const explained = async () => asks.mock.calls.filter(([url]) => String(url).endsWith('explain=1')).length;
-    await until(explained, (count) => count >= 3);
-    asks.mockRestore();
+    await until(
+      async () => explained,
+      (count) => count >= 3,
+    );
+    unsubscribe('http.client.request.start', onRequest);
     await worker.work('{"output":"done"}');
     const { status, out, err } = await run;
     expect([status, out]).toEqual([0, words.endsWith('--stream') ? '' : 'done']);
