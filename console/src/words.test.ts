@@ -1,6 +1,9 @@
 /** The same event has the same name in the API, on the command line and in the console. */
+import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { ApiClient } from '../../src/cli/shared/api-client.ts';
 import { WAIT_WORDS } from '../../src/core/text/wait-words.ts';
 import { showItem } from '../../src/outbound/notice-texts.ts';
@@ -155,11 +158,14 @@ test('each sentence of docs/checklists/words.md is one of the interface that it 
 
 test('the command line and the console show the sentence of an error as the API says it', async () => {
   const detail = 'The template is in use by an endpoint.';
-  const answer = () => Promise.resolve(Response.json({ detail }, { status: 409 }));
-  vi.stubGlobal('fetch', answer);
-  onTestFinished(() => void vi.unstubAllGlobals());
-  const target = { url: 'http://localhost', key: 'k' };
+  const server = createServer((_, response) => {
+    response.writeHead(409, { 'content-type': 'application/problem+json' }).end(JSON.stringify({ detail }));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const target = { url, key: 'k' };
   const client = new ApiClient(target, { interrupted: new AbortController().signal, env: {} });
   await expect(client.json('GET', '/')).rejects.toThrow(detail);
-  expect((await readApiError(await answer())).message).toBe(detail);
+  expect((await readApiError(await fetch(url))).message).toBe(detail);
 });
