@@ -110,7 +110,7 @@ export function moveTests(
   const endThere = async () => {
     expect(await there.stop()).toBe(0);
     const stop = ['stop-workers', '--data-dir', there.dataDir, '--database-url', database.url];
-    expect(await run(stop, settings)).toContain(`1 workers and 1 pods of the ${there.runtime} runtime were stopped`);
+    expect(await run(stop, settings)).toContain(`1 worker and 1 pod of the ${there.runtime} runtime were stopped`);
     expect(await has(there)).toEqual([]);
   };
 
@@ -139,7 +139,7 @@ export function moveTests(
     expect(await here.stop()).toBe(0);
 
     const text = await run(['move', '--data-dir', here.dataDir, '--to', database.url]);
-    expect(text).toContain(`1 workers and 1 pods may still run (${here.runtime})`);
+    expect(text).toContain(`1 worker and 1 pod may still run (${here.runtime})`);
     await expect(here.start()).rejects.toThrow('this database was moved to');
   });
 
@@ -167,7 +167,7 @@ export function moveTests(
     const stop = ['stop-workers', '--data-dir', here.dataDir, '--database-url', database.url];
     expect(await runToFailure(stop)).toContain('a server runs on postgresql://');
     expect(await run([...stop, '--runtime', here.runtime])).toContain(
-      `1 workers and 1 pods of the ${here.runtime} runtime were stopped`,
+      `1 worker and 1 pod of the ${here.runtime} runtime were stopped`,
     );
     expect([await has(here), await has(there)]).toEqual([[], ['pod', 'worker']]);
   });

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { didYouMean } from '../../core/text/closest.ts';
+import { counted } from '../../core/text/counted.ts';
 import { type ApiClient, ApiRefusal, JobFailed } from '../shared/api-client.ts';
 import type { CliOutput, CommandOutput } from '../shared/cli-pieces.ts';
 import { refuseSpecial } from '../shared/refuse-special.ts';
@@ -117,7 +118,7 @@ export function describeBatch(batch: Batch): string {
     `${status}: ${ended} of ${requestTotal} requests ended (${share} %)`,
     ...(requestFailed > 0 ? [`${requestFailed} without a result`] : []),
     ...(requestInProgress > 0 ? [`${requestInProgress} running`] : []),
-    ...(requestRejected > 0 ? [`${requestRejected} ${requestRejected === 1 ? 'line' : 'lines'} rejected`] : []),
+    ...(requestRejected > 0 ? [`${counted(requestRejected, 'line')} rejected`] : []),
     ...(batch.estimate?.costUsd === undefined ? [] : [`about $${batch.estimate.costUsd} in all`]),
     ...(batch.reason ? [batch.reason] : []),
   ];

@@ -1,6 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { bytesText } from '../../core/text/bytes-text.ts';
+import { counted } from '../../core/text/counted.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { FolderEntry } from '../../domain/builds/build.ts';
 import { isBuildImage } from '../../domain/builds/build-image.ts';
@@ -149,7 +150,7 @@ async function readSchedule(client: ApiClient, id: string): Promise<Schemas['Rep
 
 function howText({ recipe, body }: Source): string {
   const bytes = body.files.reduce((sum, file) => sum + (file.size ?? 0), 0);
-  const files = `${body.files.length} ${body.files.length === 1 ? 'file' : 'files'}, ${bytesText(bytes)}`;
+  const files = `${counted(body.files.length, 'file')}, ${bytesText(bytes)}`;
   if (recipe.dockerfile !== null) return `to build with ${recipe.dockerfile} (${files})`;
   const { entry, installer, lockFiles } = recipe;
   const serves = entry?.kind === 'handler' ? `${entry.name} of ${entry.file}` : `\`${entry?.command.join(' ')}\``;
@@ -261,7 +262,7 @@ export async function build(
 ): Promise<string> {
   const body = await resolveNames(client, source.body);
   const { files, bytes } = await uploadFiles(client, root, entries, output);
-  if (files > 0) output.note(`Uploaded ${files} ${files === 1 ? 'file' : 'files'}, ${bytesText(bytes)}.`);
+  if (files > 0) output.note(`Uploaded ${counted(files, 'file')}, ${bytesText(bytes)}.`);
   output.note(`Building ${body.name}`);
   try {
     return await runBuild(client, body, output);

@@ -1,6 +1,8 @@
 /** Plans a deploy's changes to the models of an endpoint. Pure: from what they stand for now and what the endpoint has. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { bytesText } from '../../core/text/bytes-text.ts';
+import { counted } from '../../core/text/counted.ts';
 import { type EndpointModel, type ModelRequest, type ResolvedModel, shortCommit } from '../models/endpoint-models.ts';
 import type { Plan } from './plan-deploy.ts';
 
@@ -42,7 +44,7 @@ export function planModels(plan: Plan, wanted: WantedModels | null, now: readonl
 type Shown = Pick<EndpointModel, 'name' | 'commit' | 'files' | 'bytes'>;
 
 function textOf({ name, commit, files, bytes }: Shown): string {
-  return `${name}@${shortCommit(commit)} (${files} ${files === 1 ? 'file' : 'files'}, ${bytesText(bytes)})`;
+  return `${name}@${shortCommit(commit)} (${counted(files, 'file')}, ${bytesText(bytes)})`;
 }
 
 function isSame(wanted: readonly ResolvedModel[], now: readonly EndpointModel[]): boolean {

@@ -1,4 +1,5 @@
 import type { KubernetesSettings } from '../../config/kubernetes-settings.ts';
+import { counted } from '../../core/text/counted.ts';
 import { findDataCenter, gpuPools, LOCAL_DATA_CENTER } from '../../domain/catalog/catalog.ts';
 import { partOf, type TypeInPool } from '../../domain/catalog/part-types.ts';
 import type { Node } from '../../runtimes/kubernetes/api/objects.ts';
@@ -42,16 +43,13 @@ function byDataCenter(nodes: readonly NodeRecord[]): string[] {
       ({ gpuProduct }) => gpuOfProduct(gpuProduct ?? '').pool || 'unlabeled',
     );
     const parts = [...pools].map(
-      ([pool, those]) => `${pool} ${those.reduce((sum, { gpus }) => sum + gpus, 0)} GPUs on ${nodesOf(those.length)}`,
+      ([pool, those]) =>
+        `${pool} ${those.reduce((sum, { gpus }) => sum + gpus, 0)} GPUs on ${counted(those.length, 'node')}`,
     );
     const without = members.filter(({ gpus }) => gpus === 0).length;
-    if (without > 0) parts.push(`${nodesOf(without)} without GPUs`);
+    if (without > 0) parts.push(`${counted(without, 'node')} without GPUs`);
     return `${dataCenterId}: ${parts.join(', ')}`;
   });
-}
-
-function nodesOf(count: number): string {
-  return count === 1 ? '1 node' : `${count} nodes`;
 }
 
 /** Data centers missing from the catalog: workers may run there, but no request can name one. */

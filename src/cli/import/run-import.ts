@@ -1,3 +1,4 @@
+import { counted } from '../../core/text/counted.ts';
 import { inOneLine } from '../../domain/logs/quote-output.ts';
 import { RECORDS } from '../records/kinds.ts';
 import { ApiClient } from '../shared/api-client.ts';
@@ -126,7 +127,7 @@ async function showPlan(
     note('Nothing was made: run it again with --yes.');
     return false;
   }
-  const answer = await terminal.ask(`Make ${toMake} ${toMake === 1 ? 'record' : 'records'} here? [y/N] `);
+  const answer = await terminal.ask(`Make ${counted(toMake, 'record')} here? [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return true;
   note('Nothing was made.');
   return false;

@@ -1,4 +1,5 @@
 /** Lists, shows, cancels, retries and purges jobs of an endpoint. */
+import { counted } from '../../core/text/counted.ts';
 import { jobErrorHead, jobErrorText } from '../../core/text/job-error.ts';
 import { present } from '../fields/field.ts';
 import type { ApiClient } from '../shared/api-client.ts';
@@ -155,12 +156,12 @@ export async function purgeQueue(
   output: CommandOutput,
 ): Promise<void> {
   const { jobs } = await client.json<{ jobs: { inQueue: number } }>('GET', `/v2/${id}/health`);
-  await confirmDeletion(output, { what: `${jobsText(jobs.inQueue)} of ${name} (${id})`, name, id }, options);
+  await confirmDeletion(
+    output,
+    { what: `${counted(jobs.inQueue, 'queued job')} of ${name} (${id})`, name, id },
+    options,
+  );
   const purged = await client.json<{ removed: number }>('POST', `/v2/${id}/purge-queue`);
   if (options.json) output.print(jsonText(purged));
-  else output.note(`Cancelled ${jobsText(purged.removed)} of ${name}.`);
-}
-
-function jobsText(count: number): string {
-  return `${count} queued job${count === 1 ? '' : 's'}`;
+  else output.note(`Cancelled ${counted(purged.removed, 'queued job')} of ${name}.`);
 }

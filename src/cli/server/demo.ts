@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../core/errors.ts';
 import { hasEnded } from '../../core/job-states.ts';
+import { counted } from '../../core/text/counted.ts';
 import { ApiClient, type Target } from '../shared/api-client.ts';
 import type { Schemas } from '../shared/api-types.ts';
 
@@ -72,7 +73,7 @@ async function showLife(api: DemoClient, id: string, step: Step): Promise<void> 
     if (wrong.length > 0)
       throw new Error(`${wrong.length} of ${BURST} jobs gave a wrong answer: ${JSON.stringify(wrong[0])}`);
     return {
-      line: `${BURST} jobs at once: all answered, by ${workers.size} worker${workers.size === 1 ? '' : 's'}`,
+      line: `${BURST} jobs at once: all answered, by ${counted(workers.size, 'worker')}`,
       value: undefined,
     };
   });

@@ -1,10 +1,12 @@
 /** `podyard volumes cp`: files of this machine to a volume, and back. What is there already is not copied again. */
+
 import { openAsBlob } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeFolder } from '../../core/files/make-folder.ts';
 import { bytesText } from '../../core/text/bytes-text.ts';
+import { counted } from '../../core/text/counted.ts';
 import { notUtf8 } from '../../core/text/not-utf8.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type ApiClient, ApiRefusal } from '../shared/api-client.ts';
@@ -46,7 +48,7 @@ interface Copied {
 }
 
 function copiedText({ files, bytes, unchanged }: Copied): string {
-  const text = `${files} ${files === 1 ? 'file' : 'files'}, ${bytesText(bytes)}`;
+  const text = `${counted(files, 'file')}, ${bytesText(bytes)}`;
   return unchanged === 0 ? `${text}.` : `${text}; ${unchanged} unchanged.`;
 }
 

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { newId } from '../../core/ids.ts';
+import { counted } from '../../core/text/counted.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import { connectionOptions } from '../../db/connection-options.ts';
@@ -138,7 +139,7 @@ function nextSteps(storage: Storage, target: Storage, { runtime, workers, pods }
     workers + pods === 0
       ? []
       : [
-          `${workers} workers and ${pods} pods may still run${runtime === null ? '' : ` (${runtime})`}: a server with this data directory adopts them.`,
+          `${counted(workers, 'worker')} and ${counted(pods, 'pod')} may still run${runtime === null ? '' : ` (${runtime})`}: a server with this data directory adopts them.`,
           `To start a server elsewhere, stop them first: podyard stop-workers ${where}`,
         ];
   const key = masterKey.keys ? 'the same keys' : `the key in ${masterKey.file}`;

@@ -64,7 +64,7 @@ test('stops the workloads of this installation in the last runtime, and no other
   await updateRuntime(database.pool, 'docker');
   await run();
   expect(opened).toEqual(['docker']);
-  expect(printed).toEqual(['2 workers and 1 pods of the docker runtime were stopped']);
+  expect(printed).toEqual(['2 workers and 1 pod of the docker runtime were stopped']);
   expect([await listed(), (await open('another').list()).length]).toEqual([0, 1]);
 });
 
@@ -97,8 +97,8 @@ test('reports its progress; a workload that cannot be stopped is named, and the 
     return runtime;
   };
   await expect(run()).rejects.toThrow(/^1 could not be stopped; run it again. First failure: \w+: its node is silent$/);
-  expect(noted).toEqual(['Stopping 2 workers and 1 pods of the kubernetes runtime; each has up to 0 s to finish …']);
-  expect(printed).toEqual(['1 workers and 1 pods of the kubernetes runtime were stopped']);
+  expect(noted).toEqual(['Stopping 2 workers and 1 pod of the kubernetes runtime; each has up to 0 s to finish …']);
+  expect(printed).toEqual(['1 worker and 1 pod of the kubernetes runtime were stopped']);
   expect(await listed()).toBe(1);
 });
 

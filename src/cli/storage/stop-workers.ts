@@ -2,6 +2,7 @@ import pg from 'pg';
 import { messageOf } from '../../core/errors.ts';
 import type { RuntimeName } from '../../core/runtime-names.ts';
 import { isRuntimeName, RUNTIME_NAMES } from '../../core/runtime-names.ts';
+import { counted } from '../../core/text/counted.ts';
 import { connectionOptions } from '../../db/connection-options.ts';
 import type { Installation } from '../../domain/installation.ts';
 import { refuseMoved } from '../../domain/move-mark.ts';
@@ -88,5 +89,5 @@ async function stopAll(runtime: Runtime, name: string, graceMs: number, output: 
 
 function countOf(workloads: readonly Observed[], runtime: string): string {
   const count = (kind: Observed['kind']) => workloads.filter((one) => one.kind === kind).length;
-  return `${count('worker')} workers and ${count('pod')} pods of the ${runtime} runtime`;
+  return `${counted(count('worker'), 'worker')} and ${counted(count('pod'), 'pod')} of the ${runtime} runtime`;
 }
