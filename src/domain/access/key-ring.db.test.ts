@@ -212,6 +212,19 @@ test('what a member of a team has open is told what ended: the membership, or th
   await database.pool.query(`delete from users where id = 'crew'`);
 });
 
+test('what a member of a team has open ends when the team is suspended', async () => {
+  const { key } = await newKey();
+  await database.pool.query(`insert into users (id, name, kind) values ('crew', 'crew', 'TEAM')`);
+  await database.pool.query(`insert into team_members (team_id, user_id, role) values ('crew', $1, 'OWNER')`, [userId]);
+  const ends: string[] = [];
+  const acting = { keyId: key.id, userId: 'crew' as UserId, personId: userId, actingRole: 'OWNER' as const };
+  keyRing.onEnd(acting, (end) => void ends.push(end));
+  await database.pool.query(`update users set suspended_at = now(), suspended_workloads = 'KEEP' where id = 'crew'`);
+  bus.publish('user', 'crew');
+  await expect.poll(() => ends).toEqual(['MEMBERSHIP']);
+  await database.pool.query(`delete from users where id = 'crew'`);
+});
+
 test('an object is watched again after its key has ended, and not after the end of its watch', async () => {
   const [first, second] = [await newKey(), await newKey()];
   const ended: KeyId[] = [];
