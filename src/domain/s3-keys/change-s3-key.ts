@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Failure, notFound } from '../../core/errors.ts';
 import { newId, newSecret, type S3KeyId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
-import { checkMaker, checkNewKey } from '../access/create-api-key.ts';
+import { checkMaker, checkNewKey, findGrant } from '../access/create-api-key.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { Operation, Tx } from '../change.ts';
 import { sealSecret } from '../secrets/seal-secret.ts';
@@ -17,7 +17,7 @@ export type NewS3Key = Pick<S3Key, 'name' | 'scopes' | 'expiresAt'>;
 
 /**
  * Creates an access key of S3 and returns its secret, which is stored sealed and never shown again. It may neither permit more
- * nor live longer than the API key that makes it (throws `forbidden`).
+ * nor live longer than the API key that makes it, and it can be used from everywhere (throws `forbidden`).
  */
 export const createS3Key: Operation<
   Tx & { clock: Clock; secretBox: SecretBox },
@@ -29,6 +29,12 @@ export const createS3Key: Operation<
   async run({ db, actor, clock, secretBox }, input) {
     checkNewKey(clock, input);
     await checkMaker(db, actor, input);
+    if ((await findGrant(db, actor)).allowedNetworks.length > 0) {
+      throw new Failure(
+        'forbidden',
+        'access denied: an S3 key can be used from everywhere, and the key that creates it only from its allowedAddresses',
+      );
+    }
     if ((await listS3KeyRows(db, actor.userId)).length >= MAX_KEYS)
       throw new Failure('forbidden', `a user may have ${MAX_KEYS} S3 keys: revoke one first`);
     const id = newId<S3KeyId>(ID_LENGTH);

@@ -41,6 +41,13 @@ test('a key without the scope files cannot make one: all does not include it', a
   expect((await create({ name: 'x', scopes: ['files:read'] }, reader)).statusCode).toBe(403);
 });
 
+test('a key that may be used from some addresses only makes none, which could be used from everywhere', async () => {
+  const body = { name: 'here', scopes: ['account:write', 'files:write'], allowedAddresses: ['127.0.0.1'] };
+  const made = await rest.call('POST', '/v2/account/api-keys', { key, body });
+  const refused = await create({ name: 'x', scopes: ['files:read'] }, made.json().secret);
+  expect([refused.statusCode, refused.json().detail]).toEqual([403, expect.stringContaining('from everywhere')]);
+});
+
 test('only scopes of files are taken, and a time to come', async () => {
   const refused = await create({ name: 'x', scopes: ['all', 'files:read', 'files/v1:exec'] });
   expect(refused.statusCode).toBe(422);
