@@ -123,6 +123,11 @@ export async function findKeyBySecretHash(db: Db, secretHash: Buffer): Promise<F
   return result.rows[0] && toApiKey<FoundKey>(result.rows[0]);
 }
 
+/** SQL: true if the key `id` (an expression) may be used now. */
+export const isLiveKey = (id: string) => `exists (select from api_keys k join users u on u.id = k.user_id
+  where k.id = ${id} and k.revoked_at is null and k.disabled_at is null and (k.expires_at is null or k.expires_at > now())
+    and u.suspended_at is null)`;
+
 /**
  * Returns the keys of `ids` that are neither revoked nor disabled nor a suspended user's, with their expiry in ms since 1970, infinite for
  * none. Served by the primary keys.

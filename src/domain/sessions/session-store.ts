@@ -67,6 +67,9 @@ const SESSIONS = 'sessions s left join api_keys k on k.id = s.key_id';
 /** True if neither the session nor its key has ended. */
 const IS_LIVE = `${ENDS_AT} > now() and k.revoked_at is null and k.disabled_at is null`;
 
+/** SQL: true if the session `id` (an expression) has not ended. */
+export const isLiveSession = (id: string) => `exists (select from ${SESSIONS} where s.id = ${id} and ${IS_LIVE})`;
+
 export async function insertSession(db: Db, session: NewSession): Promise<void> {
   const { account = null, lifetime } = session;
   await db.query(

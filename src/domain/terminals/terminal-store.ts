@@ -1,5 +1,7 @@
 import type { KeyId, PodId, SessionId, TerminalId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { isLiveKey } from '../access/key-store.ts';
+import { isLiveSession } from '../sessions/session-store.ts';
 import {
   PROCESS_GONE,
   SILENT_SECONDS,
@@ -79,7 +81,7 @@ async function findSession(db: Db, id: TerminalId): Promise<TerminalSession | un
   return (await db.query<TerminalSession>(`select ${COLUMNS} from ${SESSIONS} where s.id = $1`, [id])).rows[0];
 }
 
-/** Uses up a ticket: undefined when there is none that can still be used, or its key or session has ended. */
+/** Uses up a ticket: undefined when there is none that can still be used, or its user, key or session may do nothing any more. */
 export async function redeemTicket(
   db: Db,
   ticketHash: Buffer,
@@ -87,12 +89,10 @@ export async function redeemTicket(
 ): Promise<{ session: TerminalSession; request: TerminalRequest } | undefined> {
   const result = await db.query<{ id: TerminalId; request: TerminalRequest }>(
     `with ticket as (
-       select s.id, s.request from terminal_sessions s
-       where s.ticket_hash = $1 and s.created_at > now() - interval '${TICKET_SECONDS} seconds'
-         and exists (select from api_keys k where k.id = s.key_id and k.revoked_at is null
-                       and (k.expires_at is null or k.expires_at > now())
-                     union all select from sessions b where b.id = s.session_id)
-       for update of s skip locked
+       select t.id, t.request from terminal_sessions t join users u on u.id = t.user_id
+       where t.ticket_hash = $1 and t.created_at > now() - interval '${TICKET_SECONDS} seconds' and u.suspended_at is null
+         and (${isLiveKey('t.key_id')} or ${isLiveSession('t.session_id')})
+       for update of t skip locked
      )
      update terminal_sessions s
      set ticket_hash = null, request = null, opened_at = now(), seen_at = now(), process_id = $2, client_address = $3

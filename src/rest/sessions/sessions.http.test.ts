@@ -267,6 +267,32 @@ test('a terminal that a session asked for opens while the session lasts', async 
   expect(await redeem('second')).toBeUndefined();
 });
 
+test('a terminal that a key asked for opens while the key and its user may be used', async () => {
+  const { pool } = server.rest.database;
+  const owner = await server.rest.addPerson('owner');
+  const { rows } = await pool.query<{ id: KeyId }>('select id from api_keys where user_id = $1', [owner.userId]);
+  const keyId = rows[0]!.id;
+  await insertTerminal(pool, {
+    ...{ podId: newId<PodId>(), endpointId: null, workerId: null, id: newId<TerminalId>(), program: 'sh' },
+    ...{ userId: owner.userId, keyId, sessionId: null, ticketHash: hashSecret('of a key') },
+    request: { command: ['sh'], size: null, hasInput: true },
+  });
+  const redeem = () => redeemTicket(pool, hashSecret('of a key'), { processId: 'p', clientAddress: '' });
+  for (const [forbid, allow] of [
+    ['update api_keys set disabled_at = now() where id = $1', 'update api_keys set disabled_at = null where id = $1'],
+    [`update api_keys set expires_at = now() where id = $1`, 'update api_keys set expires_at = null where id = $1'],
+    [
+      `update users set suspended_at = now(), suspended_workloads = 'KEEP' where id = (select user_id from api_keys where id = $1)`,
+      'update users set suspended_at = null, suspended_workloads = null where id = (select user_id from api_keys where id = $1)',
+    ],
+  ] as const) {
+    await pool.query(forbid, [keyId]);
+    expect([forbid, await redeem()]).toEqual([forbid, undefined]);
+    await pool.query(allow, [keyId]);
+  }
+  expect((await redeem())?.session).toMatchObject({ keyId });
+});
+
 test('an open stream ends with its session', async () => {
   const session = await server.signIn(aliceKey);
   const stream = await server.send('/v2/account/live', { session });
