@@ -233,7 +233,7 @@ class PushingBuilder implements Builder {
   async #push(image: string, tag: string, { signal, limits }: BuildOptions, startedAt: number): Promise<string> {
     const { engine, registry } = this.#options;
     const repo = this.#repository;
-    const leftMs = Math.max(1, limits.timeoutMs - (monotonicClock.now() - startedAt));
+    const leftMs = Math.max(1, Math.ceil(limits.timeoutMs - (monotonicClock.now() - startedAt)));
     const ended = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
     const { username, password } = registry.auth ?? { username: '', password: '' };
     try {
