@@ -168,7 +168,7 @@ test('beside programs that share the machine, a sign-in makes no further user', 
   await pool.query("insert into processes (id, roles, seen_at) values ('p', '{control}', now())");
   await expect(join({ takesSeveralUsers: false })).rejects.toMatchObject({ kind: 'conflict' });
   expect(await join({})).toEqual(expect.any(String));
-  expect(await join({ takesSeveralUsers: false })).toEqual(expect.any(String)); // who is known goes on
+  expect(await join({ takesSeveralUsers: false })).toEqual(expect.any(String)); // a known user still signs in
 });
 
 /** Joins an identity as a sign-in does. */

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('a database of one’s own is named with its version', async () => {
+test('an external database is named with its version', async () => {
   expect(await checkDatabase({ databaseUrl: database.url, dataDir: '/nowhere' })).toEqual({
     what: 'database',
     verdict: 'ok',

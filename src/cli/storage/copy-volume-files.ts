@@ -1,5 +1,4 @@
 /** `podyard volumes cp`: files of this machine to a volume, and back. What is there already is not copied again. */
-
 import { openAsBlob } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';

@@ -1,4 +1,5 @@
 import { bytesText } from '../../../../src/core/text/bytes-text.ts';
+import { counted } from '../../../../src/core/text/counted.ts';
 import type { Schemas } from '../../api/client.ts';
 import { formatDuration } from '../../ui/text/format.ts';
 import type { StatusLook } from '../../ui/text/labels.ts';
@@ -31,7 +32,7 @@ export function modelText({
   files,
   bytes,
 }: Pick<ResolvedModel, 'name' | 'commit' | 'files' | 'bytes'>): string {
-  return `${name}@${shortCommit(commit)}, ${files} ${files === 1 ? 'file' : 'files'}, ${bytesText(bytes)}`;
+  return `${name}@${shortCommit(commit)}, ${counted(files, 'file')}, ${bytesText(bytes)}`;
 }
 
 /** Returns how far a fetch is, in percent; null: unknown. */

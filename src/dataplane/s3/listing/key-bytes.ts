@@ -4,6 +4,9 @@ import { isUtf8 } from 'node:buffer';
 export const toBytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 export const fromBytes = (text: string): string => Buffer.from(text, 'latin1').toString('utf8');
 
+/** Asks for names with a character for each byte. The types of node know only text encodings that it was made for; the system's call takes any. */
+export const LATIN1 = 'latin1' as BufferEncoding;
+
 /** True for the bytes of a text: no other name can be a key. */
 export function isText(bytes: string): boolean {
   return !/[\x80-\xff]/.test(bytes) || isUtf8(Buffer.from(bytes, 'latin1'));

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import type { Folder } from '../../../runtimes/directories/folder.ts';
-import { byBytes, fromBytes, isText } from './key-bytes.ts';
+import { byBytes, fromBytes, isText, LATIN1 } from './key-bytes.ts';
 import type { NameCache } from './name-cache.ts';
 import { orGone } from './or-gone.ts';
 
@@ -16,8 +16,6 @@ export interface Leaf {
 
 /** With more, the names are read apart from the looks. */
 const MAX_FILES = 64;
-/** The types of node know only text encodings that it was made for; the system's call takes any. */
-const LATIN1 = 'latin1' as 'utf8';
 
 /**
  * Opens a directory in another one, and reads it if it is a leaf: five calls instead of twelve, which a listing of many such directories

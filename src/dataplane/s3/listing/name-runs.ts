@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import type { Folder } from '../../../runtimes/directories/folder.ts';
-import { byBytes, isText } from './key-bytes.ts';
+import { byBytes, isText, LATIN1 } from './key-bytes.ts';
 
 /**
  * The names of a directory in the order of their bytes, a directory's with a slash behind it. They are kept as sorted runs, each one
@@ -90,9 +90,6 @@ interface Cursor {
 
 /** Sorted in a millisecond. With four times as many, most grow old before they are joined: 500,000 names took 42 MB instead of 24. */
 const RUN_NAMES = 2_048;
-/** The types of node know only text encodings that it was made for; the system's call takes any. */
-const LATIN1 = 'latin1' as BufferEncoding;
-
 /** Entries that are read in one call of the system's thread. */
 const BATCH = 512;
 
