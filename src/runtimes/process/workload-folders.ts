@@ -8,7 +8,6 @@
  * A folder that begins with `.removed-` is being removed, which takes a while for millions of files.
  * Nothing is cached: each question reads the files again, because other processes write them.
  */
-
 import { randomUUID } from 'node:crypto';
 import {
   lstatSync,
