@@ -1,5 +1,4 @@
 /** Plans a deploy's changes to the models of an endpoint. Pure: from what they stand for now and what the endpoint has. */
-
 import { isDeepStrictEqual } from 'node:util';
 import { bytesText } from '../../core/text/bytes-text.ts';
 import { counted } from '../../core/text/counted.ts';
