@@ -6,7 +6,8 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { type ForwardOutcome, type ForwardSettings, forward } from '../src/dataplane/proxy/forward.ts';
+import { type ForwardSettings, forward } from '../src/dataplane/proxy/forward.ts';
+import type { ForwardOutcome } from '../src/dataplane/proxy/forward-outcome.ts';
 import { answerOnSharedConnection } from '../src/dataplane/proxy/node-exchange.ts';
 import { Upstream } from '../src/dataplane/proxy/upstream.ts';
 import { Front } from '../src/dataplane/wire/front.ts';

@@ -310,6 +310,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     ['sends another protocol', 'SSH-2.0-x\r\n\r\n'],
     ['has two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['has a length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['has a chunk without a size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhello'.concat('\r\n\r\n')],
     ['has a folded header', 'HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\n\r\n'],
     ['switches protocols without being asked', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
   ])('answers 502 for an upstream that %s', async (_, answer) => {

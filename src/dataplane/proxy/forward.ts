@@ -1,13 +1,13 @@
 import { FAILURES, Failure } from '../../core/errors.ts';
-import { CLIENT_GONE } from '../../core/metrics.ts';
 import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from '../wire/client-exchange.ts';
 import type { ResponseHead } from '../wire/message-head.ts';
 import { readClock } from '../wire/read-clock.ts';
 import { lastChunk, writeBody } from '../wire/write-body.ts';
+import type { ForwardOutcome } from './forward-outcome.ts';
 import { clientHead, clientHeaders, upstreamRequestHead } from './header-rules.ts';
 import { refuse } from './refuse.ts';
 import { type Tunnel, tunnel } from './tunnel.ts';
-import type { AnswerReader, ConnectFailure, Upstream, UpstreamConnection } from './upstream.ts';
+import type { AnswerReader, Upstream, UpstreamConnection } from './upstream.ts';
 
 /** Limits of forwarded requests. */
 export interface ForwardSettings {
@@ -26,26 +26,6 @@ export interface ForwardOptions {
   answerHeaders?: RawHeaders;
   /** Called when connected, right before the first byte is sent. */
   onConnected?: () => void;
-}
-
-/**
- * How a request ended.
- * - `done`: completely answered (or, for an upgrade, the tunnel has closed).
- * - `notConnected`: no connection could be opened. Nothing was sent, read of the body or answered, so the request may be
- *   forwarded elsewhere.
- * - `failed`: after something was sent. The client got a 502 or 504, or its connection was cut.
- * - `clientGone`: the client disconnected first.
- */
-export type ForwardOutcome =
-  | { kind: 'done'; status: number }
-  | { kind: 'notConnected'; reason: ConnectFailure }
-  | { kind: 'failed'; reason: string }
-  | { kind: 'clientGone' };
-
-/** The status that the client got; a response that was cut off counts as a 502. */
-export function statusOf(outcome: Exclude<ForwardOutcome, { kind: 'notConnected' }>): number {
-  if (outcome.kind === 'done') return outcome.status;
-  return outcome.kind === 'clientGone' ? CLIENT_GONE : FAILURES.badGateway.status;
 }
 
 /** Methods that may be sent twice (RFC 9110 section 9.2.2), without a body, which would have to be kept. */
@@ -101,6 +81,8 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
   #bodyBytes = 0;
   #isRequestSent: boolean;
   #answer: ResponseHead | null = null;
+  /** The head is sent with what follows it: where that has no valid framing, the client gets a 502 instead. */
+  #isAnswerStarted = false;
   #isAnswerPaused = false;
   /** Interim responses so far. */
   #interims = 0;
@@ -214,7 +196,6 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
   }
 
   onAnswerHead(head: ResponseHead): void {
-    const exchange = this.#exchange;
     if (head.status < 200 && head.status !== 101) {
       this.#inform(head);
       return;
@@ -225,7 +206,12 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
       return;
     }
     this.#answer = head;
-    exchange.start(clientHead(head, this.#options.answerHeaders ?? NO_HEADERS));
+  }
+
+  #startAnswer(): void {
+    if (this.#isAnswerStarted) return;
+    this.#isAnswerStarted = true;
+    this.#exchange.start(clientHead(this.#answer!, this.#options.answerHeaders ?? NO_HEADERS));
   }
 
   /** Passes on an interim response, after which the upstream has the whole time for its answer again. */
@@ -241,6 +227,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
   }
 
   onAnswerData(bytes: Buffer, start: number, end: number): void {
+    this.#startAnswer();
     if (!this.#exchange.write(bytes, start, end)) this.#pauseAnswer();
   }
 
@@ -261,6 +248,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
 
   onAnswerPause(): void {
     if (this.#answer === null) return;
+    this.#startAnswer();
     this.#exchange.flush();
     this.#reportLasting();
   }
@@ -273,6 +261,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
     // A response that precedes the end of its request leaves the connection in an unknown state.
     if (isPersistent && this.#isRequestSent) connection.giveBack();
     else connection.destroy();
+    this.#startAnswer();
     this.#exchange.end(trailers);
     this.#finish({ kind: 'done', status });
   }
@@ -289,8 +278,10 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
 
   /** Cuts a response that was started, so that the client does not take the part for the whole. */
   #fail(reason: string, hasTimedOut = false): void {
-    if (this.#answer !== null) this.#exchange.abort();
-    else if (hasTimedOut)
+    if (this.#isAnswerStarted) {
+      this.#exchange.flush();
+      this.#exchange.abort();
+    } else if (hasTimedOut)
       refuse(this.#exchange, new Failure('gatewayTimeout', 'The upstream server did not respond in time.'));
     else refuse(this.#exchange, new Failure('badGateway', `The upstream server failed to respond: ${reason}.`));
     this.#finish({ kind: 'failed', reason });
