@@ -37,7 +37,7 @@ test('the group of a build’s step is limited, in version 2 of control groups',
   expect(groups).toHaveLength(1);
   expect(await groups[0]!.bound(LIMITS, 0)).toBe(true);
   const files = ['pids.max', 'memory.max', 'cpu.max'].map((file) => read(`docker/buildkit/one/${file}`));
-  expect(files).toEqual(['4096', '1000000000', '150000 100000']);
+  expect(files).toEqual(['2048', '1000000000', '150000 100000']);
 });
 
 test('and in version 1, where each controller has its own', async () => {
@@ -93,6 +93,15 @@ test('a process is asked a few times, and a new one in its place again', async (
   rmSync(join(root, 'proc/7'), { recursive: true });
   expect(await findGroups(finder)).toEqual([]);
   addProcess(7, HOST, '0::/docker/buildkit/two\n');
+  expect(await findGroups(finder)).toHaveLength(1);
+});
+
+test('the processes of a group that is no step’s are not asked without end', async () => {
+  const finder = new StepFinder(HOST, root);
+  for (let pid = 100; pid < 164; pid++) addProcess(pid, 'example.com', '0::/pod\n');
+  expect(await findGroups(finder)).toEqual([]);
+  addProcess(164, HOST, '0::/pod\n'); // nobody reads it
+  addProcess(165, HOST, '0::/docker/buildkit/one\n');
   expect(await findGroups(finder)).toHaveLength(1);
 });
 

@@ -6,6 +6,7 @@
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { maxProcesses } from '../../core/max-processes.ts';
 import type { BuildLimits } from '../builder.ts';
 
 /**
@@ -14,8 +15,6 @@ import type { BuildLimits } from '../builder.ts';
  */
 export const STEP_VARIABLE = 'NO_PROXY';
 
-/** Enough for compilers and package managers, and an end to a step that forks without one. */
-const MAX_PROCESSES = 4096;
 const CPU_PERIOD_US = 100_000;
 
 const KILL_PAUSE_MS = 20;
@@ -38,12 +37,16 @@ export interface StepGroup {
 
 /** How often the environment of a process is read: a program that replaces another in its process has one of its own. */
 const READS = 5;
+/** Reads without the host after which a group is no step's. The environment of a process that forks without end comes slowly. */
+const STRANGERS = 64;
 
-/** Finds the groups of steps that have a host. It asks a process only a few times, because a machine may have thousands. */
+/** Finds the groups of steps that have a host. It asks a process, and a group, only a few times, because a machine may have thousands. */
 export class StepFinder {
   readonly #host: string;
   readonly #root: string;
   #reads = new Map<string, number>();
+  /** By group: how often an environment there had no host. */
+  readonly #strangers = new Map<string, number>();
 
   constructor(host: string, root = '') {
     this.#host = host;
@@ -67,10 +70,14 @@ export class StepFinder {
     const seen = new Set(['', own]);
     for (const pid of pids) {
       if (this.#reads.get(pid)! > READS) continue;
-      const environ = await readFile(`${root}/proc/${pid}/environ`, 'latin1').catch(() => '');
-      if (!environ.includes(this.#host)) continue;
       const paths = await readFile(`${root}/proc/${pid}/cgroup`, 'utf8').catch(() => '');
-      if (seen.has(paths)) continue;
+      const strangers = this.#strangers.get(paths) ?? 0;
+      if (seen.has(paths) || strangers >= STRANGERS) continue;
+      const environ = await readFile(`${root}/proc/${pid}/environ`, 'latin1').catch(() => '');
+      if (!environ.includes(this.#host)) {
+        this.#strangers.set(paths, strangers + 1);
+        continue;
+      }
       seen.add(paths);
       yield new CgroupOfStep(paths, `${root}/sys/fs/cgroup`);
     }
@@ -99,7 +106,7 @@ class CgroupOfStep implements StepGroup {
     await this.#keepTo(Math.ceil(cpus), place);
     const quota = Math.round(cpus * CPU_PERIOD_US);
     const bounds: Bound[] = [
-      ['pids', 'pids.max', 'pids.max', MAX_PROCESSES],
+      ['pids', 'pids.max', 'pids.max', maxProcesses(cpus)],
       ['memory', 'memory.limit_in_bytes', 'memory.max', memoryBytes],
       ['cpu', 'cpu.cfs_quota_us', 'cpu.max', this.#paths.has('cpu') ? quota : `${quota} ${CPU_PERIOD_US}`],
     ];

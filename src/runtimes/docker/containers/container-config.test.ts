@@ -46,13 +46,23 @@ test('a container gets limits, labels and a bind mount, and no unneeded privileg
       Memory: 2 ** 30,
       MemorySwap: 2 ** 30,
       NanoCpus: 1_500_000_000,
-      PidsLimit: 4096,
+      PidsLimit: 2048,
       OomScoreAdj: 500,
       SecurityOpt: ['no-new-privileges'],
       CapDrop: ['MKNOD', 'NET_RAW', 'SETPCAP'],
       Mounts: [{ Type: 'bind', Source: '/data/a:b', Target: '/workspace' }],
     },
   });
+});
+
+test.each([
+  [null, 4096],
+  [0.25, 1024],
+  [1, 1024],
+  [1.8, 2048],
+  [16, 4096],
+])('a container with %s CPUs has at most %i processes and threads', (cpus, limit) => {
+  expect(containerConfig({ ...SPEC, cpus }, PLACE)).toMatchObject({ HostConfig: { PidsLimit: limit } });
 });
 
 test('the image keeps its own command unless args say otherwise', () => {

@@ -1,3 +1,4 @@
+import { maxProcesses } from '../../../core/max-processes.ts';
 import type { Gpu } from '../../gpus/gpu.ts';
 import type { PublishedPort, WorkloadSpec } from '../../runtime.ts';
 import { opaqueName, parseArgs, parsePort, WORKLOAD_OOM_SCORE } from '../../workload-spec.ts';
@@ -23,7 +24,6 @@ export const LABELS = {
 
 const MEBIBYTE = 2 ** 20;
 const DEFAULT_SHM_BYTES = 1024 * MEBIBYTE;
-const PIDS_LIMIT = 4096;
 
 /**
  * Docker's default capabilities that ordinary images do not need. NET_RAW would allow spoofing a neighbor's address,
@@ -80,7 +80,7 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
       ...(place.canLimitDisk && { StorageOpt: { size: `${spec.diskGb}G` } }),
       ...(spec.memoryBytes && { Memory: spec.memoryBytes, MemorySwap: spec.memoryBytes }), // equal: no swap on top
       ...(spec.cpus && { NanoCpus: Math.round(spec.cpus * 1e9) }),
-      PidsLimit: PIDS_LIMIT,
+      PidsLimit: maxProcesses(spec.cpus),
       OomScoreAdj: WORKLOAD_OOM_SCORE,
       // ML data loaders share memory, and crash with the engine's default of 64 MB. It counts towards Memory.
       ShmSize: spec.memoryBytes ? Math.max(64 * MEBIBYTE, Math.floor(spec.memoryBytes / 2)) : DEFAULT_SHM_BYTES,

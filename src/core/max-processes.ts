@@ -1,0 +1,10 @@
+const PER_CPU = 1024;
+const MOST = 4096;
+
+/**
+ * The processes and threads of a container with so many CPUs; null: without a limit. Enough for compilers, package managers and data
+ * loaders, and an end to a program that forks without one: the more of them share a CPU, the longer the kernel holds its locks for each.
+ */
+export function maxProcesses(cpus: number | null): number {
+  return cpus === null ? MOST : Math.min(MOST, PER_CPU * Math.max(1, Math.ceil(cpus)));
+}
