@@ -230,7 +230,7 @@ test('what is metered counts: a worker’s minutes use up a budget', async () =>
     !(await meterUsage(
       database.pool,
       [{ tariff: 'SERVERLESS', component: 'GPU', item: 'NVIDIA GeForce RTX 4090', usdPerHour: 6 }],
-      null,
+      new Date(),
     ))
   );
   await keeper.runOnce();

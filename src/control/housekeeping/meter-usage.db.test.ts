@@ -237,6 +237,44 @@ test('a clock set back closes no minute twice, and one set forward skips none', 
   expect((await usage()).map((row) => row[3])).toEqual(Array(62).fill(60));
 });
 
+test('minutes that the clock skipped while a leader looked are not charged, and all that passed are', async () => {
+  let passedMs = 0;
+  const looking = usageLoop({
+    pool: database.pool,
+    logger: silentLogger,
+    clock: { now: () => nowMs },
+    monotonic: { now: () => passedMs },
+  });
+  const lookAt = async (passed: number, jumped: number) => {
+    passedMs = passed;
+    await meterAt(passed + jumped, looking);
+  };
+  const DAY = 86_400_000;
+  const charged = async () => (await usage()).reduce((sum, row) => sum + row[3], 0);
+  await insertWorker('w1', 0, null);
+  await insertWorker('w2', 0, 2 * MINUTE + 30_000, { endpoint: 'e2' });
+  await lookAt(2 * MINUTE + 10_000, 0);
+  await lookAt(3 * MINUTE + 10_000, 30_000); // a step of half a minute is no minute
+  expect(await charged()).toBe(180 + 150);
+  await lookAt(6 * MINUTE + 10_000, DAY + 30_000);
+  expect(await charged()).toBe(360 + 150);
+  await lookAt(8 * MINUTE + 10_000, 0); // and back: what passes from now on is charged
+  await lookAt(60 * MINUTE + 10_000, 0);
+  expect(await charged()).toBe(3_600 + 150);
+});
+
+test('a clock that was set back is followed, and minutes that come again are not charged again', async () => {
+  await insertWorker('w1', 0, null);
+  await meterAt(20 * MINUTE + 10_000);
+  await meterAt(10 * MINUTE + 10_000);
+  await insertWorker('w2', 11 * MINUTE, null, { endpoint: 'e2' });
+  await meterAt(14 * MINUTE + 10_000);
+  const seconds = async (endpoint: string) =>
+    (await usage()).filter(([, id]) => id === endpoint).map(([, , , each]) => each);
+  expect(await seconds('e2')).toEqual([60, 60, 60]);
+  expect(await seconds('e1')).toEqual(Array(20).fill(60));
+});
+
 test('a failed write writes nothing and does not advance the mark', async () => {
   await insertWorker('w1', 0, null);
   await query(`alter table usage add constraint broken check (units < 20)`);

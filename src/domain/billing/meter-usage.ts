@@ -9,6 +9,7 @@ import { type Price, priceArrays } from './price-list.ts';
 
 /** Starts and ends are written shortly after they happen, so a minute is closed this much later. */
 export const SETTLE_MS = 5_000;
+const MINUTE_MS = 60_000;
 /** Metered per transaction. */
 const MAX_SPAN = '1 day';
 /** Older minutes are folded into hours. */
@@ -88,22 +89,38 @@ const METER = `
   returning starts_at, user_id, kind, resource_id, component, units, seconds, amount)
   ${ADD_TO_DAYS}`;
 
-/** Meters the next span. True if everything up to `now` is metered, false if more is left. `now` null: the database's time. */
-export async function meterUsage(pool: Pool, prices: readonly Price[], now: Date | null): Promise<boolean> {
+/** Returns the end of the last minute that is closed at a time. */
+const closedAt = (nowMs: number) => Math.floor((nowMs - SETTLE_MS) / MINUTE_MS) * MINUTE_MS;
+
+/**
+ * Meters the next span. True if everything up to `now` is metered, false if more is left. Behind the mark the clock was set back: the mark
+ * follows, and minutes that come again are not metered again.
+ */
+export async function meterUsage(pool: Pool, prices: readonly Price[], now: Date): Promise<boolean> {
   return transaction(pool, async (db) => {
-    const marks = await db.query<{ from: Date; until: Date; end: Date }>(
-      `select metered_until as "from", least(c.closed, metered_until + interval '${MAX_SPAN}') as until, c.closed as "end"
-       from usage_meter cross join lateral (
-         select date_trunc('minute', coalesce($1::timestamptz, now()) - interval '${SETTLE_MS} milliseconds', 'UTC') as closed
-       ) as c for update of usage_meter`,
-      [now],
+    const end = new Date(closedAt(now.getTime()));
+    const marks = await db.query<{ from: Date; until: Date }>(
+      `select metered_until as "from", least($1, metered_until + interval '${MAX_SPAN}') as until from usage_meter for update`,
+      [end],
     );
-    const { from, until, end } = marks.rows[0]!;
-    if (until <= from) return true;
-    await db.query(METER, [from, until, ...priceArrays(prices)]);
+    const { from, until } = marks.rows[0]!;
+    if (until.getTime() === from.getTime()) return true;
+    if (until > from) await db.query(METER, [from, until, ...priceArrays(prices)]);
     await db.query('update usage_meter set metered_until = $1', [until]);
     return until >= end;
   });
+}
+
+/**
+ * Moves the mark by minutes that the clock jumped, once all before `beforeMs` is metered: what it skipped did not pass, and what comes again
+ * does. Does nothing where the mark has moved on.
+ */
+export async function moveMark(db: Db, beforeMs: number, minutes: number): Promise<void> {
+  const from = closedAt(beforeMs);
+  await db.query('update usage_meter set metered_until = $2 where metered_until = $1', [
+    new Date(from),
+    new Date(from + minutes * MINUTE_MS),
+  ]);
 }
 
 /** Folds old minutes into hours: a sixtieth of the rows, and exact for every bucket size. */
