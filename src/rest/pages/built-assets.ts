@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../core/errors.ts';
 import type { RestRoute } from '../shared/rest-app.ts';
@@ -25,17 +25,31 @@ export const builtAssetRoutes: RestRoute = (app) => {
   serve('/assets/:name', CONSOLE_ASSETS);
   serve('/docs/assets/:name', DOCS_ASSETS);
   app.get('/docs/files/:name', options, async ({ params: { name } }, reply) => {
-    const names: string[] = await readdir(DOCS_DOWNLOADS).catch(() => []);
-    if (!names.includes(name)) throw notFound('File');
+    const file = await readFrom(DOCS_DOWNLOADS, name);
+    if (file === null) throw notFound('File');
     return reply
       .headers({
         'content-type': 'text/plain; charset=utf-8',
         'cache-control': 'no-cache',
         'x-content-type-options': 'nosniff',
       })
-      .send(await readFile(`${DOCS_DOWNLOADS}${name}`));
+      .send(file);
   });
 };
+
+/** No path, and nothing hidden. */
+const NAME = /^\w[\w.-]*$/;
+
+/** Returns null if the folder has no such file. */
+async function readFrom(folder: string, name: string): Promise<Buffer | null> {
+  if (!NAME.test(name)) return null;
+  try {
+    return await readFile(`${folder}${name}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
 
 /** A name with a hash of the content: what it stands for never changes. */
 const HASHED = /-[\w-]{8,10}\.\w+$/;
@@ -51,21 +65,24 @@ async function sendBuiltAsset(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
-  const names = new Set(await readdir(folder).catch(() => []));
-  if (contentType === undefined || !names.has(name)) throw notFound('Asset');
+  if (contentType === undefined) throw notFound('Asset');
   const accepted = request.headers['accept-encoding'] ?? '';
-  const packed = (['br', 'gzip'] as const).find(
-    (encoding) => new RegExp(`\\b${encoding}\\b`).test(accepted) && names.has(name + SUFFIXES[encoding]),
-  );
-  if (packed) reply.header('content-encoding', packed);
-  return reply
-    .headers({
-      'content-type': contentType,
-      'cache-control': HASHED.test(name) ? 'public, max-age=31536000, immutable' : 'no-cache',
-      vary: 'accept-encoding',
-      'x-content-type-options': 'nosniff',
-    })
-    .send(await readFile(`${folder}${name}${packed ? SUFFIXES[packed] : ''}`));
+  for (const encoding of [...ENCODINGS, null]) {
+    if (encoding !== null && !new RegExp(`\\b${encoding}\\b`).test(accepted)) continue;
+    const file = await readFrom(folder, encoding === null ? name : name + SUFFIXES[encoding]);
+    if (file === null) continue;
+    if (encoding !== null) reply.header('content-encoding', encoding);
+    return reply
+      .headers({
+        'content-type': contentType,
+        'cache-control': HASHED.test(name) ? 'public, max-age=31536000, immutable' : 'no-cache',
+        vary: 'accept-encoding',
+        'x-content-type-options': 'nosniff',
+      })
+      .send(file);
+  }
+  throw notFound('Asset');
 }
 
+const ENCODINGS = ['br', 'gzip'] as const;
 const SUFFIXES = { br: '.br', gzip: '.gz' } as const;
