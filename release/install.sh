@@ -102,9 +102,26 @@ installed_version() {
   if [ -L "$CURRENT" ]; then basename "$(readlink "$CURRENT")"; elif [ -f "$MARK" ]; then cut -d ' ' -f 2 "$MARK"; fi
 }
 
-# Exports the lines of the settings as systemd reads them.
+# Exports what the service gets: of the unit and its drop-ins, then of the files that they name, which count more.
 load_settings() {
-  [ -r "$SETTINGS" ] || return 0
+  variables='' files=''
+  if [ -e "$UNIT" ] && [ -d /run/systemd/system ]; then
+    variables=$(service show --property=Environment --value podyard 2>/dev/null | xargs -r printf '%s\n') || variables=''
+    files=$(service show --property=EnvironmentFiles --value podyard 2>/dev/null | sed 's/ (ignore_errors=[a-z]*)$//') || files=''
+  fi
+  export_lines <<END
+$variables
+END
+  while IFS= read -r file; do
+    [ ! -r "$file" ] || export_lines <"$file"
+  done <<END
+${files:-$SETTINGS}
+END
+  DATA=${PODYARD_DATA_DIR:-$DATA}
+}
+
+# Exports lines of NAME=value as systemd reads them; sh runs nothing of them.
+export_lines() {
   while IFS= read -r line || [ -n "$line" ]; do
     name=${line%%=*} value=${line#*=}
     case $line in '' | '#'* | ';'*) continue ;; *=*) ;; *) continue ;; esac
@@ -114,8 +131,7 @@ load_settings() {
       \'*\') value=${value#\'} value=${value%\'} ;;
     esac
     export "$name=$value"
-  done <"$SETTINGS"
-  DATA=${PODYARD_DATA_DIR:-$DATA}
+  done
 }
 
 check_system() {
