@@ -41,11 +41,11 @@ export async function listRequests(call: QueueCall): Promise<void> {
   }>({
     name: 'endpoint-requests',
     text: `(select id, status, worker_id as "workerId",
-                   round(extract(epoch from coalesce(started_at, now()) - created_at) * 1000)::int8 as "delayTime"
+                   greatest(round(extract(epoch from coalesce(started_at, now()) - created_at) * 1000), 0)::int8 as "delayTime"
             from jobs where status = 'IN_PROGRESS' and worker_id in (select id from workers where endpoint_id = $1 and phase <> 'EXITED')
               and endpoint_id = $1 order by seq limit $2)
            union all
-           (select id, status, worker_id, round(extract(epoch from now() - created_at) * 1000)::int8
+           (select id, status, worker_id, greatest(round(extract(epoch from now() - created_at) * 1000), 0)::int8
             from jobs where endpoint_id = $1 and status = 'IN_QUEUE' order by low_priority, created_at, seq limit $2)
            limit $2`,
     values: [call.endpoint.id, MAX_REQUESTS],

@@ -93,6 +93,18 @@ test('an unknown secret is looked up once in ten seconds', async () => {
   expect(queries).toHaveBeenCalledTimes(2);
 });
 
+test('what is cached is looked up again after the clock was set back', async () => {
+  const { secret } = await newKey(new Date(nowMs + 3_600_000));
+  nowMs += 86_400_000;
+  expect(await keyRing.authenticate(secret)).toBeUndefined();
+  nowMs -= 86_400_000;
+  expect(await keyRing.authenticate(secret)).toBeDefined();
+  nowMs -= 86_400_000;
+  expect(keyRing.peek(secret)).toBeUndefined();
+  expect(await keyRing.authenticate(secret)).toBeDefined();
+  expect(queries).toHaveBeenCalledTimes(3);
+});
+
 test('text that cannot be a key is refused without a query', async () => {
   expect(await keyRing.authenticate('')).toBeUndefined();
   expect(await keyRing.authenticate('x'.repeat(257))).toBeUndefined();

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
 import { clientAddress, clientNetwork, type Peer, type TrustedAddresses } from '../../core/client-address.ts';
-import { type Clock, monotonicClock } from '../../core/clock.ts';
+import { type Clock, isAhead, monotonicClock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -153,11 +153,11 @@ export class SecretRing {
     const known = this.#recall(key);
     if (known) return known;
     const now = this.#deps.clock.now();
-    if ((this.#unknown.get(key) ?? 0) > now) return undefined;
+    if (isAhead(this.#unknown.get(key) ?? 0, now, TTL_MS)) return undefined;
     const refused = this.#refused.get(key);
-    if (refused && refused.untilMs > now) throw suspended(refused);
+    if (refused && isAhead(refused.untilMs, now, TTL_MS)) throw suspended(refused);
     const bound = this.#bound.get(key);
-    if (bound && bound.untilMs > now) return this.#fromAllowed(bound, peer);
+    if (bound && isAhead(bound.untilMs, now, TTL_MS)) return this.#fromAllowed(bound, peer);
     let lookUp = this.#inFlight.get(key);
     if (!lookUp) {
       lookUp = this.#countedLookUp(key, secret, peer).finally(() => {
@@ -206,7 +206,7 @@ export class SecretRing {
 
   #recall(key: string): Actor | undefined {
     const known = this.#known.get(key);
-    return known !== undefined && known.untilMs > this.#deps.clock.now() ? known.actor : undefined;
+    return known !== undefined && isAhead(known.untilMs, this.#deps.clock.now(), TTL_MS) ? known.actor : undefined;
   }
 
   async #countedLookUp(key: string, secret: string, peer: Peer | undefined): Promise<Outcome> {

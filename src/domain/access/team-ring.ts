@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
-import type { Clock } from '../../core/clock.ts';
+import { type Clock, isAhead } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -95,7 +95,7 @@ export class TeamRing {
 
   #recall(userId: UserId): Known | undefined {
     const known = this.#known.get(userId);
-    return known !== undefined && known.untilMs > this.#deps.clock.now() ? known : undefined;
+    return known !== undefined && isAhead(known.untilMs, this.#deps.clock.now(), TTL_MS) ? known : undefined;
   }
 
   /** A read that began before a hint is used once and not cached. */

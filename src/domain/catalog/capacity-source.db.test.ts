@@ -66,6 +66,9 @@ test('the runtime is read once in two seconds, for all clients', async () => {
   state.now += 1;
   await source.read();
   expect(state.reads).toBe(2);
+  state.now -= 86_400_000; // the clock is set back
+  await source.read();
+  expect(state.reads).toBe(3);
 });
 
 test('a runtime that does not answer is unavailable, without its own error text, and is read again', async () => {

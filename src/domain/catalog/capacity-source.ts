@@ -49,7 +49,7 @@ export function createCapacitySource(options: {
   return {
     read: () => {
       const now = options.clock.now();
-      if (last && now - last.at < TTL_MS) return last.stock;
+      if (last && Math.abs(now - last.at) < TTL_MS) return last.stock;
       const stock = readStock(options.pool, options.readRuntime);
       last = { at: now, stock };
       stock.catch(() => {

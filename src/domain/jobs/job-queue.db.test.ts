@@ -171,6 +171,20 @@ describe('finish', () => {
     expect((await fixture.queue.find(jobId))!.executionTimeMs).toBeGreaterThanOrEqual(0);
   });
 
+  test('no time is negative after the clock was set back, and that of a run that did not begin is absent', async () => {
+    const { jobId, workerId } = await fixture.leased(await fixture.endpoint());
+    const times = { delayTimeMs: 0, executionTimeMs: 0 };
+    await fixture.sql(
+      `update jobs set created_at = now() + interval '2 hours', started_at = now() + interval '1 hour' where id = $1`,
+      jobId,
+    );
+    expect(await fixture.queue.find(jobId)).toMatchObject(times);
+    expect(await fixture.queue.finish(done(jobId, workerId))).toMatchObject({ job: times });
+    expect(await fixture.queue.find(jobId)).toMatchObject(times);
+    const queued = await fixture.submit(await fixture.endpoint());
+    expect(await fixture.queue.find(queued)).toMatchObject({ delayTimeMs: null, executionTimeMs: null });
+  });
+
   test('a failure keeps its error and its output', async () => {
     const id = await fixture.endpoint();
     const { jobId, workerId } = await fixture.leased(id);

@@ -37,6 +37,9 @@ const QUEUED = {
 
 /** Milliseconds between two times. `extract` would calculate with decimal digits. */
 const MS = (from: string, to: string) => `date_part('epoch', ${to} - ${from}) * 1000`;
+/** The same of a job's wait and run: never negative, whatever the clock does. */
+const WAITED_MS = (to: string) => `greatest(${MS('created_at', to)}, 0)`;
+const RAN_MS = (to: string) => `case when started_at is not null then greatest(${MS('started_at', to)}, 0) end`;
 
 /**
  * Leases the oldest queued jobs, normal ones before low-priority ones, to the requested slots. $1: endpoints, each once; $2: how
@@ -116,8 +119,8 @@ const RETRIES = 'greatest(attempt - 1, 0) as retries';
 /** The columns of an EndedJob. */
 export const endedView = (output: string) => `
   select id, endpoint_id as "endpointId", end_status as status,
-         ${MS('created_at', 'coalesce(started_at, now())')} as "delayTimeMs",
-         ${MS('started_at', 'now()')} as "executionTimeMs", worker_id as "workerId", ${output} as output,
+         ${WAITED_MS('coalesce(started_at, now())')} as "delayTimeMs",
+         ${RAN_MS('now()')} as "executionTimeMs", worker_id as "workerId", ${output} as output,
          end_error as error, ${RETRIES}, waiter, webhook is not null as "hasWebhook",
          ${TRACEPARENT_OF_EXTRAS} as traceparent
   from ended`;
@@ -301,11 +304,12 @@ export const RESUBMIT = `
 
 /** The columns of a JobView; $1 job ids. One snapshot of both tables: a job that ends meanwhile is in exactly one. */
 export const STATUS = `
-  select id, endpoint_id as "endpointId", status, ${MS('created_at', 'started_at')} as "delayTimeMs",
-         ${MS('started_at', 'now()')} as "executionTimeMs", worker_id as "workerId", ${LIVE_RESULT},
+  select id, endpoint_id as "endpointId", status,
+         case when started_at is not null then ${WAITED_MS('started_at')} end as "delayTimeMs",
+         ${RAN_MS('now()')} as "executionTimeMs", worker_id as "workerId", ${LIVE_RESULT},
          ${RETRIES}
   from jobs where id = any($1::text[])
   union all
-  select id, endpoint_id, status, ${MS('created_at', 'coalesce(started_at, finished_at)')},
-         ${MS('started_at', 'finished_at')}, worker_id, ${FINISHED_RESULT}, ${RETRIES}
+  select id, endpoint_id, status, ${WAITED_MS('coalesce(started_at, finished_at)')},
+         ${RAN_MS('finished_at')}, worker_id, ${FINISHED_RESULT}, ${RETRIES}
   from finished_jobs where id = any($1::text[]) and keep_until > now()`;

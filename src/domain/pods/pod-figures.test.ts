@@ -24,6 +24,9 @@ test('the runtime is asked about a pod once a second, for all clients', async ()
   state.now += 1_000;
   await read();
   expect(state.asked).toEqual(['a', 'b', 'a', 'b']);
+  state.now -= 86_400_000; // the clock is set back
+  await read();
+  expect(state.asked).toHaveLength(6);
 });
 
 test('a list does not wait for a slow runtime; a later one has the figures', async () => {

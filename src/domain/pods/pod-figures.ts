@@ -56,7 +56,7 @@ export function createPodFigures(options: {
   const refresh = (id: string, now: number): Entry => {
     const entry = entries.get(id) ?? { usage: null, readAt: Number.NEGATIVE_INFINITY, reading: undefined };
     entries.set(id, entry);
-    if (entry.reading || now - entry.readAt < TTL_MS) return entry;
+    if (entry.reading || Math.abs(now - entry.readAt) < TTL_MS) return entry;
     entry.reading = ask(id).then((usage) => {
       Object.assign(entry, { usage, readAt: options.clock.now(), reading: undefined });
     });
@@ -65,7 +65,8 @@ export function createPodFigures(options: {
   return {
     read: async (podIds, timeoutMs) => {
       const now = options.clock.now();
-      for (const [id, { readAt, reading }] of entries) if (!reading && now - readAt > KEEP_MS) entries.delete(id);
+      for (const [id, { readAt, reading }] of entries)
+        if (!reading && Math.abs(now - readAt) > KEEP_MS) entries.delete(id);
       const wanted = podIds.map((id) => [id, refresh(id, now)] as const);
       const unknown = wanted.flatMap(([, { usage, reading }]) => (usage === null && reading ? [reading] : []));
       if (unknown.length > 0) await atMost(timeoutMs, Promise.all(unknown));

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
-import type { Clock } from '../../core/clock.ts';
+import { type Clock, isAhead } from '../../core/clock.ts';
 import type { KeyId, S3KeyId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -40,7 +40,7 @@ export class S3KeyRing {
   async find(id: string): Promise<Signer | null> {
     if (id.length > MAX_ID_LENGTH) return null;
     const known = this.#known.get(id);
-    if (known && known.untilMs > this.#deps.clock.now()) return known.signer;
+    if (known && isAhead(known.untilMs, this.#deps.clock.now(), TTL_MS)) return known.signer;
     const generation = this.#generation;
     const { signer, untilMs } = await this.#read(id);
     if (generation === this.#generation) this.#known.set(id, { signer, untilMs });
