@@ -69,8 +69,8 @@ async function databaseMs(pool: Pool): Promise<number> {
   return rows[0]!.ms;
 }
 
-/** Returns the whole minutes by which the clock moved beyond the time that passed. */
+/** Returns the minutes, rounded, by which the clock moved beyond the time that passed. */
 function jumpedMinutes(before: Reading, after: Reading): number {
   const passedMs = after.answeredAt - before.askedAt; // at most
-  return Math.trunc((after.nowMs - before.nowMs - passedMs) / MINUTE_MS);
+  return Math.round((after.nowMs - before.nowMs - passedMs) / MINUTE_MS);
 }

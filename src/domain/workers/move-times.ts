@@ -1,9 +1,13 @@
 import type { Pool } from '../../db/pool.ts';
 
+/** A smaller jump takes little of the default time to live, which is a day. */
+const MIN_QUEUE_JUMP_MS = 3_600_000;
+const QUEUED_AT_ONCE = 10_000;
+
 /**
  * Moves the times of live jobs and workers by as much as the database's clock jumped, so that ages stay what they were: no execution
- * timeout, time to live, lease or idle time runs out, or starts over, because a clock was set or a machine slept. Queued jobs with the
- * default time to live of a day stay as they are: there may be millions.
+ * timeout, time to live, lease or idle time runs out, or starts over, because a clock was set or a machine slept. Of queued jobs with the
+ * default time to live, only its end moves, and only if the clock skipped hours: there may be millions.
  */
 export async function moveTimes(pool: Pool, byMs: number): Promise<void> {
   const moved = (...columns: string[]) => columns.map((column) => `${column} = ${column} + d.by`).join(', ');
@@ -17,4 +21,20 @@ export async function moveTimes(pool: Pool, byMs: number): Promise<void> {
      where phase <> 'EXITED'`,
     [byMs],
   );
+  if (byMs >= MIN_QUEUE_JUMP_MS) await moveQueue(pool, byMs);
+}
+
+async function moveQueue(pool: Pool, byMs: number): Promise<void> {
+  const { rows: newest } = await pool.query<{ id: string | null }>('select max(id) as id from jobs');
+  let after: string | null = '';
+  while (after !== null) {
+    const moved: { rows: { id: string | null }[] } = await pool.query(
+      `with portion as materialized (select id from jobs where id > $2 and id <= $3 order by id limit ${QUEUED_AT_ONCE}),
+            moved as (update jobs set expires_at = expires_at + $1::float8 * interval '1 millisecond'
+                      where id = any(array(select id from portion)) and status || '' = 'IN_QUEUE' and not has_own_ttl)
+       select max(id) as id from portion`,
+      [byMs, after, newest[0]!.id],
+    );
+    after = moved.rows[0]!.id;
+  }
 }
