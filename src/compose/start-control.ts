@@ -233,6 +233,7 @@ function createLoops(
       ...parts,
       frozenBudget: memory.budgetBytes,
       onStarting: () => capacity.expectStart(),
+      onThaw: (id, reason) => freezer.thaw(id, reason),
       insert: (worker) => workers.insert(worker),
     }),
     ...createJobLoops(config, parts, notify),

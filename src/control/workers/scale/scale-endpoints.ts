@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Loop, type NextRun } from '../../../core/flow/loop.ts';
-import type { EndpointId, UserId } from '../../../core/ids.ts';
+import type { EndpointId, UserId, WorkerId } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { SeldomLog } from '../../../core/seldom-log.ts';
 import type { Bus } from '../../../db/bus.ts';
@@ -44,6 +44,8 @@ interface Deps {
   frozenBudget: () => Promise<number>;
   /** Called when workers are to be inserted, or are likely to be soon. */
   onStarting?: () => void;
+  /** Called when a worker was ordered to thaw, before the hint. */
+  onThaw?: (id: WorkerId, reason: string) => void;
   /** Inserts a worker and has it started; false: its endpoint is gone. */
   insert: (worker: WantedWorker) => Promise<boolean>;
 }
@@ -279,10 +281,11 @@ export class EndpointScaler {
   }
 
   #write({ id, userId, version, wish }: EndpointDemand, decision: ScalingDecision): Promise<void> {
-    const { logger, bus } = this.#deps;
+    const { logger, bus, onThaw } = this.#deps;
     const endpoint = { endpointId: id, wish: wish && { ...wish, userId, version } };
     return this.#writer.write(endpoint, decision, ({ kind, workerId, reason }) => {
       logger.info({ endpointId: id, workerId, action: kind, reason }, 'scaling');
+      if (kind === 'thaw') onThaw?.(workerId, reason);
       // Nobody else has anything to do before a worker starts, which is published.
       if (kind !== 'start') bus.publish('worker', workerId);
     });
