@@ -3,8 +3,8 @@
  * has a hundred, a server twelve hundred. Packages stay where they are, but those that commands load. Nothing is renamed or shortened, so
  * that a stack trace can be read.
  */
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { type Plugin, type PluginContext, type RolldownOutput, rolldown } from 'rolldown';
 
 /** The programs, as they are called in `dist/`: `programFile` in src/core/files/own-package.ts finds those that are started by their path. */
@@ -28,7 +28,46 @@ const PACKAGES = ['commander', 'eventsource-parser', 'ignore', 'smol-toml', 'yam
 /** The modules of commands that talk to a server. The others act on a server's data, and may load its code. */
 const CLIENT = /\/src\/cli\/(?!(server|storage|doctor)\/|access\/database-side|audit\/verify-audit)/;
 
-if (import.meta.main) await buildProgram(process.cwd(), 'dist');
+const MAIN = 'main.js';
+/** A file that other files name with its hash. */
+const CHUNK = /-[\w-]{8}\.js$/;
+const OLD_CHUNK_MS = 24 * 3_600_000;
+
+if (import.meta.main) await replaceProgram('dist');
+
+/**
+ * Builds the program of this checkout into `out`, beside what is there: servers may run from an earlier build, whose files stay for a day.
+ * `main.js` comes last, with the time at which its sources were read.
+ */
+async function replaceProgram(out: string): Promise<void> {
+  const begunAt = new Date();
+  const building = join(out, `program.${process.pid}`);
+  try {
+    await buildProgram(process.cwd(), building);
+    const files = await filesBelow(building);
+    await utimes(join(building, MAIN), begunAt, begunAt);
+    for (const file of [...files.filter((name) => name !== MAIN), MAIN]) {
+      await mkdir(dirname(join(out, file)), { recursive: true });
+      await rename(join(building, file), join(out, file));
+    }
+    await removeOldChunks(out, new Set(files), begunAt);
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.flatMap((one) => (one.isFile() ? [relative(folder, join(one.parentPath, one.name))] : []));
+}
+
+async function removeOldChunks(out: string, current: ReadonlySet<string>, begunAt: Date): Promise<void> {
+  const old = (await readdir(out)).filter((name) => CHUNK.test(name) && !current.has(name));
+  for (const name of old) {
+    const { mtimeMs } = await stat(join(out, name));
+    if (mtimeMs < begunAt.getTime() - OLD_CHUNK_MS) await rm(join(out, name));
+  }
+}
 
 /** Bundles programs of the checkout at `root` into the folder `out`. */
 export async function buildProgram(

@@ -1,6 +1,7 @@
 /**
- * `npm start` and `npm run demo`: the program, with the console and the documentation of this checkout. If they are older than
- * their sources they are built as soon as the server is ready, at the lowest priority; it shows a page until then.
+ * `npm start` and `npm run demo`: the program that scripts/start.sh names, with the console and the documentation of this checkout.
+ * What is older than its sources is built as soon as the server is ready, at the lowest priority: the server shows a page until
+ * then, and the program is that of the next start.
  */
 import { spawn } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
@@ -13,14 +14,18 @@ import { READY } from '../src/core/flow/ready-channel.ts';
 const ROOT = join(import.meta.dirname, '..');
 const LOG = 'node_modules/.cache/podyard-build.log';
 
-subscribe(READY, buildPages);
-await import('../src/main.ts');
+const [main] = process.argv.splice(2, 1);
+subscribe(READY, buildParts);
+await import(join(ROOT, main!));
 
 /** The build writes into a file: it may outlive this process, and whatever reads its output need not wait for it. */
-function buildPages(): void {
+function buildParts(): void {
   mkdirSync(join(ROOT, 'node_modules/.cache'), { recursive: true });
   const log = openSync(join(ROOT, LOG), 'w');
-  const build = spawn('sh', ['scripts/build-stale.sh'], { cwd: ROOT, stdio: ['ignore', log, log] });
+  const build = spawn('sh', ['scripts/build-stale.sh', 'console', 'docs', 'program'], {
+    cwd: ROOT,
+    stdio: ['ignore', log, log],
+  });
   closeSync(log);
   build.unref();
   build.on('error', (error) => reportFailure(error.message));
@@ -31,7 +36,7 @@ function buildPages(): void {
 }
 
 function reportFailure(reason: string): void {
-  console.error(`! The console and the documentation could not be built: ${reason}. All of it is in ${LOG}.`);
+  console.error(`! The pages or the program could not be built: ${reason}. All of it is in ${LOG}.`);
 }
 
 /** The first line with an error, else the last one. */

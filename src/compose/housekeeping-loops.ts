@@ -39,11 +39,19 @@ interface Parts {
   storage: WorkloadStorage | null;
 }
 
-/** Creates the loops that keep records, files and images in order. */
+/** Creates the loops that keep images ready for starts. */
+export function createImageLoops(config: Config, parts: Parts, releaseImages: ReleaseImages): Loop[] {
+  return [
+    new ImagePuller({ ...parts, releaseImages, isOn: config.pullAhead }),
+    new ImageResolver({ ...parts, releaseImages }),
+  ];
+}
+
+/** Creates the loops that keep records, files and images in order. Nobody waits for them in the first second of a term. */
 export function createHousekeeping(
   config: Config,
   { pool, bus, clock, logger, runtime, secretBox, storage }: Parts,
-  { logs, capacity, releaseImages }: { logs: LogCollector; capacity: CapacityLedger; releaseImages: ReleaseImages },
+  { logs, capacity }: { logs: LogCollector; capacity: CapacityLedger },
 ): Loop[] {
   const budgets = budgetLoop({ pool, bus, logger });
   const loops: Loop[] = [
@@ -53,8 +61,6 @@ export function createHousekeeping(
     cleanUpLoop({ pool, clock, logger, limits: config.limits }),
     userRemovalLoop({ pool, bus, logger }),
     lostProgramLoop({ pool, bus, logger, runtime }),
-    new ImagePuller({ pool, bus, logger, runtime, releaseImages, isOn: config.pullAhead }),
-    new ImageResolver({ pool, bus, logger, runtime, secretBox, releaseImages }),
   ];
   if (runtime.evictions) loops.push(evictionGuardLoop({ pool, logger, guard: runtime.evictions }));
   if (runtime.keepImages) loops.push(keptImagesLoop({ pool, logger, runtime }));

@@ -48,12 +48,15 @@ import { createAuditLoops } from './audit-loops.ts';
 import { createBuildLoops } from './build-loops.ts';
 import { createDiskWatch, createModelDoor, createModelStore } from './create-model-store.ts';
 import { createNoticeLoops } from './create-notice-post.ts';
-import { createHousekeeping, type Loop } from './housekeeping-loops.ts';
+import { createHousekeeping, createImageLoops, type Loop } from './housekeeping-loops.ts';
 import { MAIN_SETTINGS } from './open-database.ts';
 
 /** Connections of the leader's loops, and of those for the queue's statements. */
 const MAX_CONNECTIONS = 12;
 const MAX_QUEUE_CONNECTIONS = 4;
+
+/** When housekeeping begins: with its connections a start would take a tenth longer. */
+const HOUSEKEEPING_AFTER_MS = 1_000;
 
 /** Rescued jobs come in groups: this many waiting workers are woken for them. */
 const RESCUED_AT_ONCE = 64;
@@ -147,7 +150,7 @@ function createTerm(
   const demandPool = createPool({
     databaseUrl,
     applicationName: CONTROL_SESSION,
-    maxConnections: 1,
+    maxConnections: 2,
     settings: { ...MAIN_SETTINGS, ...fence, plan_cache_mode: 'force_generic_plan' },
   });
   const pools = [pool, queuePool, demandPool];
@@ -155,14 +158,22 @@ function createTerm(
   const closes = pools.map((each) => guardPool(each, isValid));
   const queue = new JobQueue({ pool: queuePool, processId: parts.bus.processId, limits: config.limits });
   const termParts = { ...parts, runtime: guardRuntime(parts.runtime, isValid), pool, queue, demandPool };
-  const { loops } = createLoops(config, { ...termParts, epoch }, notify);
+  const { loops, housekeeping } = createLoops(config, { ...termParts, epoch }, notify);
+  const started: Loop[] = [];
+  const startAll = (some: readonly Loop[]) => {
+    for (const loop of some) loop.start();
+    started.push(...some);
+  };
+  let timer: NodeJS.Timeout | undefined;
   return {
     prepare: () => leaveOtherRuntime(termParts, notify),
     start: () => {
-      for (const loop of loops) loop.start();
+      startAll(loops);
+      timer = setTimeout(() => startAll(housekeeping), HOUSEKEEPING_AFTER_MS);
     },
     stop: async () => {
-      for (const loop of [...loops].reverse()) await loop.stop();
+      clearTimeout(timer);
+      for (const loop of started.reverse()) await loop.stop();
     },
     close: () => {
       for (const close of closes) close();
@@ -180,12 +191,12 @@ function createNotify({ dispatch }: DataPlane): Notify {
   };
 }
 
-/** Creates the loops in the order in which they start; they stop in reverse, so that the logs are stored last. */
+/** Creates the loops in the order in which they start, housekeeping last; they stop in reverse, so that the logs are stored last. */
 function createLoops(
   config: Config,
   parts: LoopParts,
   notify: Notify,
-): { workers: WorkerRunner; pods: PodRunner; loops: Loop[] } {
+): { workers: WorkerRunner; pods: PodRunner; loops: Loop[]; housekeeping: Loop[] } {
   const { pool, runtime, storage } = parts;
   const logKeeper = createLogKeeper(config, parts);
   const onStored = (bytes: number) => logKeeper.countStored(bytes);
@@ -211,7 +222,6 @@ function createLoops(
   });
   const pods = createPodRunner(config, parts, { logs, mounts });
   const loops = [
-    logKeeper,
     logs,
     workers,
     pods,
@@ -223,19 +233,24 @@ function createLoops(
       ...parts,
       frozenBudget: memory.budgetBytes,
       onStarting: () => capacity.expectStart(),
+      onThaw: (id, reason) => freezer.thaw(id, reason),
       insert: (worker) => workers.insert(worker),
     }),
     ...createJobLoops(config, parts, notify),
-    ...createHousekeeping(config, parts, { logs, capacity, releaseImages }),
+    ...createImageLoops(config, parts, releaseImages),
     ...createBuildLoops(config, parts),
+    ...(modelDoor ? [modelDoor] : []),
+  ];
+  const housekeeping = [
+    logKeeper,
+    ...createHousekeeping(config, parts, { logs, capacity }),
     ...createAuditLoops(config, parts),
     ...createNoticeLoops(config, parts),
     ...createDiskWatch(parts, { workers, pods, modelStore }),
     ...(modelStore ? [keepModelsLoop({ ...parts, modelStore })] : []),
-    ...(modelDoor ? [modelDoor] : []),
     pruneModelsLoop({ ...parts, hasStore: modelStore !== null }),
   ];
-  return { workers, pods, loops };
+  return { workers, pods, loops, housekeeping };
 }
 
 function createLogKeeper({ limits, databaseUrl, dataDir }: Config, { pool, clock, logger }: TermParts): LogKeeper {

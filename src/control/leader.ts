@@ -228,9 +228,10 @@ async function beginEpoch(client: pg.Client): Promise<number> {
     `select pg_terminate_backend(pid) from pg_stat_activity
      where datname = current_database() and application_name = '${CONTROL_SESSION}' and usename = current_user`,
   );
-  await client.query('begin');
-  await client.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.epoch]);
-  const { rows } = await client.query<{ epoch: number }>('update leadership set epoch = epoch + 1 returning epoch');
-  await client.query('commit');
-  return rows[0]!.epoch;
+  const results: unknown = await client.query(
+    `begin; select pg_advisory_xact_lock(${ADVISORY_LOCKS.epoch});
+     update leadership set epoch = epoch + 1 returning epoch; commit`,
+  );
+  const updated = (results as pg.QueryResult<{ epoch: number }>[]).at(-2)!;
+  return updated.rows[0]!.epoch;
 }

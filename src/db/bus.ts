@@ -130,9 +130,9 @@ export class Bus {
     client.on('end', () => this.#reconnect());
     client.on('notification', (message) => this.#receive(message.payload ?? ''));
     await client.connect();
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    await client.query(`listen ${HINT_CHANNEL}`);
-    this.#processes.listenerPid = rows[0]!.pid;
+    const results: unknown = await client.query(`listen ${HINT_CHANNEL}; select pg_backend_pid() as pid`);
+    const own = (results as pg.QueryResult<{ pid: number }>[]).at(-1)!;
+    this.#processes.listenerPid = own.rows[0]!.pid;
     this.#isListening = true;
   }
 

@@ -17,12 +17,23 @@ const ROLLBACK_SAFE = /^-- rollback-safe: /;
  */
 export async function migrate(pool: Pool): Promise<{ applied: string[] }> {
   const files = await listMigrations();
+  if (await isUpToDate(pool, files)) return { applied: [] };
   const applied: string[] = [];
   for (;;) {
     const names = await transaction(pool, (db) => applyNext(db, files), { lock: ADVISORY_LOCKS.migration });
     if (names.length === 0) return { applied };
     applied.push(...names);
   }
+}
+
+/** As at nearly every start, which then needs neither the lock nor a transaction. */
+async function isUpToDate(db: Db, files: readonly string[]): Promise<boolean> {
+  const journal = await db.query(
+    "select from pg_attribute where attrelid = to_regclass('migrations') and attname = 'is_rollback_safe'",
+  );
+  if (journal.rowCount === 0) return false;
+  const { rows } = await db.query<{ name: string }>('select name from migrations order by name');
+  return rows.length === files.length && rows.every(({ name }, i) => name === files[i]);
 }
 
 /** Returns this program's migrations, in order. */

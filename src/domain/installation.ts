@@ -31,6 +31,14 @@ export async function saveWorkerApiPort(db: Db, port: number): Promise<void> {
   );
 }
 
+/** Returns the runtime that has the workloads; null before the first. */
+export async function readRuntime(db: Db): Promise<string | null> {
+  const result = await db.query<{ runtime: string | null }>(
+    "select value ->> 'runtime' as runtime from settings where key = 'installation'",
+  );
+  return result.rows[0]?.runtime ?? null;
+}
+
 /** Stores which runtime has the workloads from now on. Returns the one before, or null. */
 export async function updateRuntime(db: Db, runtime: string): Promise<string | null> {
   const result = await db.query<{ before: string | null }>(

@@ -1,6 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -30,6 +39,7 @@ afterAll(() => rm(checkout, { recursive: true, force: true, maxRetries: 5, retry
 interface Started {
   url: string;
   output(): string;
+  stop(): Promise<void>;
 }
 
 /** Runs `npm start` in the checkout until the test ends. */
@@ -48,7 +58,7 @@ async function start(): Promise<Started> {
     if (child.exitCode !== null) throw new Error(output);
     return /ready at (\S+)/.exec(output)?.[1];
   });
-  return { url, output: () => output };
+  return { url, output: () => output, stop: () => stop(child) };
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -56,6 +66,12 @@ async function stop(child: ChildProcess): Promise<void> {
   const closed = once(child, 'close');
   process.kill(-child.pid!, 'SIGTERM');
   await closed;
+}
+
+/** Has a program say something when it starts, by a change of its file. */
+function sayAtStart(file: string, words: string): void {
+  const text = readFileSync(join(checkout, file), 'utf8');
+  writeFileSync(join(checkout, file), `console.log('${words}');\n${text}`);
 }
 
 test('a new checkout serves at once; its console and documentation are built meanwhile, and pages say so', async () => {
@@ -78,13 +94,31 @@ test('a new checkout serves at once; its console and documentation are built mea
   expect(output()).not.toContain('built');
 });
 
+test('a start runs the program that the last one built, and its sources once one of them is newer', async () => {
+  const { stop } = await start();
+  await until('it is built', async () => existsSync(join(checkout, 'dist/main.js')), 60_000);
+  await stop();
+  sayAtStart('dist/main.js', 'as it was built');
+  const built = await start();
+  expect((await fetch(built.url)).status).toBe(200);
+  await built.stop();
+  expect(built.output()).toContain('as it was built');
+  sayAtStart('src/main.ts', 'as it is now');
+  const changed = await start();
+  const readBuilt = () => readFileSync(join(checkout, 'dist/main.js'), 'utf8');
+  await until('it is built again', async () => readBuilt().includes('as it is now'), 60_000);
+  await changed.stop();
+  expect(changed.output()).not.toContain('as it was built');
+  expect(changed.output()).toContain('as it is now');
+});
+
 test('a build that fails is said once, in words; the server keeps running, with the console it had', async () => {
   appendFileSync(join(checkout, 'console/src/main.tsx'), "\nimport './nowhere.ts';\n");
   const { url, output } = await start();
   await until('it has failed', async () => output().includes('could not be built'), 60_000);
   expect(
     output().match(
-      /^! The console and the documentation could not be built: Could not resolve '.\/nowhere.ts' in src\/main.tsx\. /gm,
+      /^! The pages or the program could not be built: Could not resolve '.\/nowhere.ts' in src\/main.tsx\. /gm,
     ),
   ).toHaveLength(1);
   expect(output()).not.toMatch(/^\s+at /m);

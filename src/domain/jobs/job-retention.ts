@@ -27,11 +27,16 @@ function partitionName(from: number): string {
 /** Creates the partitions that results will need until well after the next run. */
 export async function makePartitions(pool: Pool, limits: Retention, now: number): Promise<void> {
   const last = now + Math.max(limits.resultRetentionMs, limits.syncResultRetentionMs) + 2 * PARTITION_MS;
+  const wanted = new Map<string, number>();
   for (let from = Math.floor(now / PARTITION_MS) * PARTITION_MS; from < last; from += PARTITION_MS) {
-    const name = partitionName(from);
-    const known = await pool.query('select from pg_class where relname = $1', [name]);
-    if (known.rowCount === 0) await briefly(pool, (db) => makePartition(db, name, from, from + PARTITION_MS));
+    wanted.set(partitionName(from), from);
   }
+  const names = [...wanted.keys()];
+  const known = await pool.query<{ name: string }>('select relname as name from pg_class where relname = any($1)', [
+    names,
+  ]);
+  for (const { name } of known.rows) wanted.delete(name);
+  for (const [name, from] of wanted) await briefly(pool, (db) => makePartition(db, name, from, from + PARTITION_MS));
 }
 
 /**

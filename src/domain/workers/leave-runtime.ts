@@ -1,7 +1,7 @@
 import type { PodId, WorkerId } from '../../core/ids.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { because } from '../../scaling/because.ts';
-import { updateRuntime } from '../installation.ts';
+import { readRuntime, updateRuntime } from '../installation.ts';
 import { forgetImagesOf } from '../releases/release-images.ts';
 import { markExited } from './worker-lifecycle.ts';
 
@@ -17,7 +17,8 @@ export interface LeftWorkloads {
  * nothing can adopt: workers are marked as ended, not as failed, their tokens are revoked, and pods are started again. All
  * in one transaction with the new runtime. Returns null if the runtime is the same. The caller ends the workers' leases.
  */
-export function leaveRuntime(pool: Pool, runtime: string): Promise<LeftWorkloads | null> {
+export async function leaveRuntime(pool: Pool, runtime: string): Promise<LeftWorkloads | null> {
+  if ((await readRuntime(pool)) === runtime) return null; // only a leader changes it
   return transaction(pool, async (db) => {
     const before = await updateRuntime(db, runtime);
     if (before === null || before === runtime) return null;

@@ -125,6 +125,19 @@ test('a worker is frozen with the memory it holds, and resumes when it is wanted
   expect(spans.rows).toEqual([{ isInOrder: true }]);
 });
 
+test('a thaw that the scaler ordered waits for no read, and is not done again when the hint leads to one', async () => {
+  const id = await frozen('w8');
+  await freezer.runOnce(); // as its hint leads to
+  await thawWorker(database.pool, id, because('DEMAND', 'a job waits'));
+  const thaw = vi.spyOn(runtime, 'thaw');
+  freezer.thaw(id, 'a job waits');
+  expect(thaw).toHaveBeenCalledOnce();
+  await run();
+  expect(await row(id)).toMatchObject({ phase: 'RUNNING', wanted: 'RUN', reason: 'a job waits' });
+  freezer.thaw(id, 'a job waits');
+  expect(thaw).toHaveBeenCalledOnce();
+});
+
 test('a worker whose thaw ends while its row is read is not thawed again', async () => {
   const id = await frozen('w9');
   await thawWorker(database.pool, id, because('DEMAND', 'a job waits'));

@@ -67,6 +67,8 @@ export class WorkerFreezer {
   #hasReleased = false;
   /** Whether the last run found any. */
   #hasAny = false;
+  /** The last run found them frozen, and that is all that has to be undone when they are wanted. */
+  #justFrozen = new Map<WorkerId, FreezingWorker>();
 
   constructor({ monotonic = monotonicClock, ...deps }: Omit<Deps, 'monotonic'> & { monotonic?: Clock }) {
     const { logger } = deps;
@@ -110,15 +112,25 @@ export class WorkerFreezer {
     if (workers.some(({ wanted, phase }) => wanted === 'FREEZE' || phase === 'FROZEN')) this.#loop.wake();
   }
 
+  /** The scaler has ordered it: begins at once where nothing has to be read for it. Otherwise the hint that follows leads to a run. */
+  thaw(id: WorkerId, reason: string): void {
+    const worker = this.#justFrozen.get(id);
+    this.#justFrozen.delete(id);
+    if (worker === undefined || this.#tasks.isBusy(id)) return;
+    this.#tasks.run(id, 'thaw', () => this.#waker.resume({ ...worker, wanted: 'RUN', wantedReason: reason }));
+  }
+
   async #run(): Promise<NextRun | undefined> {
     const mark = this.#tasks.mark();
     const workers = await listFreezingWorkers(this.#deps.pool);
     this.#hasAny = workers.length > 0;
+    const settled = workers.filter(({ id }) => !this.#tasks.isTouchedSince(id, mark));
+    this.#justFrozen = new Map(settled.filter(isJustFrozen).map((worker) => [worker.id, worker]));
     await this.#repeatReleases(workers);
     if (!this.#hasAny) return undefined;
     const now = this.#deps.clock.now();
     let inMs = TICK_MS;
-    for (const worker of workers) {
+    for (const worker of settled) {
       if (this.#tasks.isTouchedSince(worker.id, mark)) continue; // its row may be from before; the end of the task wakes the loop
       inMs = Math.min(inMs, await this.#advance(worker, now));
     }
@@ -291,6 +303,10 @@ export class WorkerFreezer {
       bus.publish('worker', id);
     }
   }
+}
+
+function isJustFrozen({ wanted, phase, asleepAt, gpuPool, holdsGpus }: FreezingWorker): boolean {
+  return wanted === 'FREEZE' && phase === 'FROZEN' && asleepAt === null && (gpuPool === null || holdsGpus);
 }
 
 function inMebibytes(bytes: number): string {

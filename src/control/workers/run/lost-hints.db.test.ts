@@ -93,16 +93,27 @@ test('without active endpoints the sweep pauses for half a minute, and a gap in 
   await scaler.stop();
 });
 
-test('an endpoint that a hint names is decided on before those of the sweep, and a start is announced before it is read', async () => {
+test('an endpoint that a hint names waits for no sweep, which leaves it alone meanwhile, and a start is announced before it is read', async () => {
   await sql('delete from workers');
   await sql('delete from endpoints');
+  await sql('delete from releases');
   await addEndpoints(10);
   const listeners = new Map<string, (id: string) => void>();
   const inserted: string[] = [];
   let announced = 0;
+  const [listing, listed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const demandPool = {
+    query: async (query: { name?: string }) => {
+      if (query.name === 'endpoints-active') {
+        listing.resolve();
+        await listed.promise;
+      }
+      return database.pool.query(query as never);
+    },
+  };
   const scaler = new EndpointScaler({
     pool: database.pool,
-    demandPool: database.pool,
+    demandPool: demandPool as never,
     bus: {
       publish: () => {},
       subscribe: (topic: string, listener: (id: string) => void) => {
@@ -119,13 +130,19 @@ test('an endpoint that a hint names is decided on before those of the sweep, and
     },
     insert: async ({ endpointId }) => {
       inserted.push(endpointId);
+      if (inserted.length === 1) await all.promise; // e9 is being written while the sweep looks at it
       return true;
     },
   });
+  const all = Promise.withResolvers<void>();
   scaler.start();
+  await listing.promise;
   listeners.get('demand')?.('e9');
   expect(announced).toBe(1);
-  await expect.poll(() => inserted.length).toBeGreaterThanOrEqual(10);
+  await expect.poll(() => inserted).toEqual(['e9']);
+  listed.resolve();
+  await expect.poll(() => inserted.length).toBe(10);
+  all.resolve();
   await scaler.stop();
-  expect(inserted[0]).toBe('e9');
+  expect(new Set(inserted).size).toBe(10);
 });

@@ -1,16 +1,12 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Loop, type NextRun } from '../../../core/flow/loop.ts';
-import type { EndpointId, UserId } from '../../../core/ids.ts';
+import type { EndpointId, UserId, WorkerId } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { SeldomLog } from '../../../core/seldom-log.ts';
 import type { Bus } from '../../../db/bus.ts';
 import type { Pool } from '../../../db/pool.ts';
-import {
-  type EndpointDemand,
-  listActiveEndpoints,
-  listEndpointDemand,
-} from '../../../domain/endpoints/endpoint-demand.ts';
+import { type EndpointDemand, listEndpointDemand } from '../../../domain/endpoints/endpoint-demand.ts';
 import { type EndpointUser, isLimited, readEndpointUsers, readUses } from '../../../domain/quotas/endpoint-users.ts';
 import { listFreezingWorkers } from '../../../domain/workers/frozen-workers.ts';
 import { type ControlledWorker, listControlledWorkers } from '../../../domain/workers/worker-lifecycle.ts';
@@ -18,20 +14,12 @@ import { decideWorkers, type ScalingDecision } from '../../../scaling/decide-wor
 import { type FrozenWorker, reservedBytes } from '../../../scaling/frozen-workers.ts';
 import type { UserCut } from '../../../scaling/situation.ts';
 import type { WantedWorker } from '../place/insert-workers.ts';
+import { EndpointResync, REST_TICK_MS, TICK_MS } from './resync-endpoints.ts';
 import { ScalingFacts, ScheduleClock, toFailedStarts, toScalingEndpoint } from './scaling-facts.ts';
 import { ScalingWriter } from './scaling-writer.ts';
 import { settleTrials } from './settle-trials.ts';
 import { UserAllowances } from './user-allowances.ts';
 
-const TICK_MS = 5_000;
-/** While no endpoint has, or should have, workers or work. */
-const REST_TICK_MS = 30_000;
-/**
- * Each tick resyncs some endpoints, in steps, because a hint may have been lost: a step looks at so many and polls those that
- * are active, up to a limit.
- */
-const RESYNC_STEPS = 20;
-const RESYNC_STEP = { range: 500, limit: 50 };
 /** Polled at once; with more, the first are written while the next are read. */
 const MAX_AT_ONCE = 250;
 /** An endpoint under steady load is polled at most four times a second; one that was quiet, at once. */
@@ -43,8 +31,8 @@ const MAX_POLLED = 10_000;
 interface Deps {
   pool: Pool;
   /**
-   * Reads demand, one statement at a time. Its plans should be generic: otherwise PostgreSQL plans the demand of a few endpoints anew each
-   * time, which takes longer than reading it.
+   * Reads demand, one statement of hints and one of the resync at a time. Its plans should be generic: otherwise PostgreSQL plans the
+   * demand of a few endpoints anew each time, which takes longer than reading it.
    */
   demandPool: Pool;
   bus: Bus;
@@ -56,6 +44,8 @@ interface Deps {
   frozenBudget: () => Promise<number>;
   /** Called when workers are to be inserted, or are likely to be soon. */
   onStarting?: () => void;
+  /** Called when a worker was ordered to thaw, before the hint. */
+  onThaw?: (id: WorkerId, reason: string) => void;
   /** Inserts a worker and has it started; false: its endpoint is gone. */
   insert: (worker: WantedWorker) => Promise<boolean>;
 }
@@ -68,6 +58,7 @@ export class EndpointScaler {
   readonly #log: SeldomLog;
   readonly #deps: Deps;
   readonly #loop: Loop;
+  readonly #resync: EndpointResync;
   readonly #facts = new ScalingFacts();
   readonly #writer: ScalingWriter;
   readonly #schedules = new ScheduleClock();
@@ -79,20 +70,10 @@ export class EndpointScaler {
   readonly #limitedUsers = new BoundedMap<EndpointId, UserId>(MAX_POLLED);
   /** Endpoints with an open trial when last polled: somebody waits until a worker is ready. */
   readonly #tried = new Set<EndpointId>();
-  /** Endpoints whose last decision is being written: they are not polled before that is done. */
+  /** Endpoints that are being read. Neither they nor those whose last decision is being written are polled before that is done. */
+  readonly #reading = new Set<EndpointId>();
   readonly #applying = new Map<EndpointId, Promise<void>>();
-  #resyncedAt = Number.NEGATIVE_INFINITY;
-  #resyncAfterId = '';
-  #resyncSteps = 0;
-  /** Any endpoint was polled since the resync last began with the first one. */
-  #foundActive = false;
-  /** The resync has seen all endpoints, and none is active. */
-  #isAtRest = false;
-  /** Polled because of the resync alone. */
-  readonly #foundByResync = new Set<EndpointId>();
   #startedAt = Number.NEGATIVE_INFINITY;
-  /** Every endpoint has been polled since the start. */
-  #hasSeenAll = true;
 
   constructor({ monotonic = monotonicClock, ...deps }: Omit<Deps, 'monotonic'> & { monotonic?: Clock }) {
     const { pool, logger } = deps;
@@ -104,29 +85,24 @@ export class EndpointScaler {
       tickMs: REST_TICK_MS,
       logger,
       runOnce: () => this.#run(),
-      subscribe: (wake) => [
+      subscribe: () => [
         deps.bus.subscribe('endpoint', (id) => this.#pollNow(id as EndpointId)),
         deps.bus.subscribe('demand', (id) => this.#poll(id as EndpointId)),
         deps.bus.subscribe('ready', (id) => this.#tried.has(id as EndpointId) && this.#pollNow(id as EndpointId)),
-        deps.bus.onGap(() => {
-          this.#resyncedAt = Number.NEGATIVE_INFINITY;
-          wake();
-        }),
+        deps.bus.onGap(() => this.#resync.hurry()),
       ],
     });
+    this.#resync = new EndpointResync({ ...this.#deps, scale: (ids) => this.#scaleUnnamed(ids) });
   }
 
   start(): void {
     this.#startedAt = this.#deps.monotonic.now();
-    this.#hasSeenAll = false;
-    this.#resyncAfterId = '';
-    this.#foundActive = true;
-    this.#isAtRest = false;
     this.#loop.start();
+    this.#resync.start();
   }
 
   async stop(): Promise<void> {
-    await this.#loop.stop();
+    await Promise.all([this.#loop.stop(), this.#resync.stop()]);
     await this.#applied();
     this.#log.close();
   }
@@ -150,7 +126,7 @@ export class EndpointScaler {
 
   /** One run over everything that is due, for tests. */
   async runOnce(): Promise<void> {
-    await this.#loop.runOnce();
+    for (const one of [this.#loop, this.#resync]) await one.runOnce();
     await this.#applied();
   }
 
@@ -160,67 +136,60 @@ export class EndpointScaler {
 
   async #run(): Promise<NextRun> {
     const now = this.#deps.monotonic.now();
-    if (now - this.#resyncedAt >= this.#tickMs) {
-      this.#resyncedAt = now;
-      this.#foundByResync.clear();
-      this.#resyncSteps = RESYNC_STEPS;
+    const ids = this.#takeDue(now);
+    if (ids.length > 0) {
+      this.#resync.noteActivity();
+      await this.#scale(ids, now);
     }
-    await this.#scaleDue(); // before the resync, which nobody waits for
-    if (this.#resyncSteps > 0) {
-      await this.#resync();
-      await this.#scaleDue();
-    }
-    if (this.#resyncSteps > 0) return { inMs: 0 };
-    let nextAt = this.#resyncedAt + this.#tickMs;
-    for (const [id, at] of this.#due) if (!this.#applying.has(id)) nextAt = Math.min(nextAt, at);
+    let nextAt = now + REST_TICK_MS;
+    for (const [id, at] of this.#due) if (!this.#isBusy(id)) nextAt = Math.min(nextAt, at);
     return { inMs: nextAt - now };
   }
 
-  async #scaleDue(): Promise<void> {
-    const now = this.#deps.monotonic.now();
-    const ids = this.#takeDue(now);
-    if (ids.length === 0) return;
-    this.#foundActive = true;
-    this.#isAtRest = false;
-    await this.#scale(ids, now);
-  }
-
-  get #tickMs(): number {
-    return this.#isAtRest ? REST_TICK_MS : TICK_MS;
+  #isBusy(id: EndpointId): boolean {
+    return this.#reading.has(id) || this.#applying.has(id);
   }
 
   /** Takes endpoints that are due. */
   #takeDue(now: number): EndpointId[] {
     const ids: EndpointId[] = [];
     for (const [id, at] of this.#due) {
-      if (at > now || this.#applying.has(id)) continue;
-      this.#due.delete(id);
-      this.#polledAt.set(id, now);
+      if (at > now || this.#isBusy(id)) continue;
       if (ids.push(id) === MAX_AT_ONCE) break;
     }
     return ids;
   }
 
-  /**
-   * Resyncs one step, so that a hint never waits long. The first resync after a start goes to the end without a break, as does
-   * any other while it finds workers to start: then many hints were lost.
-   */
-  async #resync(): Promise<void> {
-    const { ids, lastId } = await listActiveEndpoints(this.#deps.demandPool, this.#resyncAfterId, RESYNC_STEP);
-    for (const id of ids) if (this.#setDue(id, Number.NEGATIVE_INFINITY)) this.#foundByResync.add(id);
-    this.#resyncAfterId = lastId ?? '';
-    if (this.#hasSeenAll) this.#resyncSteps -= 1;
-    if (ids.length > 0) this.#foundActive = true;
-    if (lastId !== null) return;
-    this.#isAtRest = !this.#foundActive;
-    this.#foundActive = false;
-    this.#hasSeenAll = true;
-    this.#resyncSteps = 0;
+  /** Scales those of these endpoints that no hint has named just now. */
+  #scaleUnnamed(ids: readonly EndpointId[]): Promise<number> {
+    const now = this.#deps.monotonic.now();
+    const isDue = (id: EndpointId) => (this.#due.get(id) ?? Number.POSITIVE_INFINITY) <= now;
+    return this.#scale(
+      ids.filter((id) => !this.#isBusy(id) && !isDue(id)),
+      now,
+    );
   }
 
-  async #scale(ids: readonly EndpointId[], now: number): Promise<void> {
+  /** Reads endpoints, and decides about each. Returns for how many that means to start workers. */
+  async #scale(ids: readonly EndpointId[], now: number): Promise<number> {
+    if (ids.length === 0) return 0;
+    for (const id of ids) {
+      this.#due.delete(id);
+      this.#polledAt.set(id, now);
+      this.#reading.add(id);
+    }
+    const endRead = this.#allowances.beginRead();
+    try {
+      return await this.#readAndDecide(ids, now);
+    } finally {
+      endRead();
+      for (const id of ids) this.#reading.delete(id);
+      if (ids.some((id) => this.#due.has(id))) this.#loop.wake();
+    }
+  }
+
+  async #readAndDecide(ids: readonly EndpointId[], now: number): Promise<number> {
     const { pool, demandPool, frozenBudget } = this.#deps;
-    this.#allowances.beginRead();
     const likely = new Set(ids.flatMap((id) => this.#limitedUsers.get(id) ?? []));
     const [demands, workers, uses] = await Promise.all([
       listEndpointDemand(demandPool, ids),
@@ -238,6 +207,7 @@ export class EndpointScaler {
     for (const id of ids) this.#tried.delete(id);
     for (const { id, trial } of demands) if (trial === 'ASKED') this.#tried.add(id);
     const settled = await settleTrials(this.#deps, demands);
+    let starting = 0;
     for (const demand of demands) {
       if (settled.has(demand.id)) {
         this.#pollNow(demand.id);
@@ -258,9 +228,9 @@ export class EndpointScaler {
       if (isUncertain) this.#setDue(demand.id, now + MIN_INTERVAL_MS);
       const isNews = !isUncertain && this.#allowances.isNews(demand.id, decision);
       if (decision.actions.length > 0 || isNews) this.#apply(user, decision, demand);
-      const isMissed = this.#foundByResync.delete(demand.id) && decision.actions.some(({ kind }) => kind === 'start');
-      if (isMissed) this.#resyncSteps = Math.max(this.#resyncSteps, 1);
+      if (decision.actions.some(({ kind }) => kind === 'start')) starting += 1;
     }
+    return starting;
   }
 
   #decide(
@@ -282,7 +252,7 @@ export class EndpointScaler {
       workers: workers.map((worker) => this.#facts.toWorker(worker, wallNow, now)),
       failedStarts: toFailedStarts(demand),
       frozenMemory: { budgetBytes, reservedBytes: reservedBytes(endpoint.flashboot, frozen) },
-      hasObserved: this.#hasSeenAll && now - this.#startedAt >= TICK_MS,
+      hasObserved: this.#resync.hasSeenAll && now - this.#startedAt >= TICK_MS,
       now: wallNow,
     });
   }
@@ -311,10 +281,11 @@ export class EndpointScaler {
   }
 
   #write({ id, userId, version, wish }: EndpointDemand, decision: ScalingDecision): Promise<void> {
-    const { logger, bus } = this.#deps;
+    const { logger, bus, onThaw } = this.#deps;
     const endpoint = { endpointId: id, wish: wish && { ...wish, userId, version } };
     return this.#writer.write(endpoint, decision, ({ kind, workerId, reason }) => {
       logger.info({ endpointId: id, workerId, action: kind, reason }, 'scaling');
+      if (kind === 'thaw') onThaw?.(workerId, reason);
       // Nobody else has anything to do before a worker starts, which is published.
       if (kind !== 'start') bus.publish('worker', workerId);
     });

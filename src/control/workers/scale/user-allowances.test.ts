@@ -21,16 +21,28 @@ const elsewhere = (allowances: UserAllowances, user: EndpointUser) => allowances
 
 test('workers that are written while users are being read still count: the read may have been too early', () => {
   const allowances = new UserAllowances();
-  allowances.beginRead();
+  allowances.beginRead()();
   const written = allowances.add(anna, starts(4));
-  allowances.beginRead();
+  const end = allowances.beginRead();
   const tooEarly = { ...anna, workers: 0 };
   written();
   expect(elsewhere(allowances, tooEarly)).toMatchObject({ elsewhere: 4, max: 2 });
   expect(allowances.isAdding(anna)).toBe(true);
+  end();
   allowances.beginRead();
   expect(elsewhere(allowances, { ...anna, workers: 4 })).toMatchObject({ elsewhere: 4, max: 2 });
   expect(allowances.isAdding(anna)).toBe(false);
+});
+
+test('of two reads in progress, the one that began before workers were written keeps them counted until it ends', () => {
+  const allowances = new UserAllowances();
+  const endEarly = allowances.beginRead();
+  allowances.add(anna, starts(4))();
+  const endLate = allowances.beginRead();
+  expect(elsewhere(allowances, anna)).toMatchObject({ elsewhere: 4, max: 2 });
+  endEarly();
+  expect(elsewhere(allowances, { ...anna, workers: 4 })).toMatchObject({ elsewhere: 4, max: 2 });
+  endLate();
 });
 
 test('workers that could not be written count no longer', () => {

@@ -24,15 +24,27 @@ const MAX_CUT = 10_000;
  */
 export class UserAllowances {
   readonly #adding = new Map<UserId, Omit<Added, 'userId'>>();
-  /** Written since the last read began. */
-  #written: Added[] = [];
+  /** Written since a read in progress began, or since the last one did; and how many reads had begun by then. */
+  #written: (Added & { reads: number })[] = [];
+  /** Reads in progress, by their number. */
+  readonly #reading = new Set<number>();
+  #reads = 0;
   /** Endpoints that a limit of their user cuts, with its name. */
   readonly #cut = new BoundedMap<EndpointId, UserCut['name']>(MAX_CUT);
 
-  /** Begins a read of users: it finds the workers that were written before, so they no longer count here. */
-  beginRead(): void {
-    for (const { userId, workers, gpus } of this.#written) this.#change(userId, { workers: -workers, gpus: -gpus });
-    this.#written = [];
+  /**
+   * Begins a read of users: it finds the workers that were written before, so they no longer count here, unless a read in progress began
+   * earlier. The returned function ends it.
+   */
+  beginRead(): () => void {
+    this.#reads += 1;
+    const read = this.#reads;
+    this.#reading.add(read);
+    this.#dropFound();
+    return () => {
+      this.#reading.delete(read);
+      this.#dropFound();
+    };
   }
 
   /** Returns the user's limit that leaves an endpoint with `own` workers fewer than `max`; null if none does. */
@@ -55,7 +67,7 @@ export class UserAllowances {
     if (workers === 0) return () => {};
     const added = { userId, workers, gpus: workers * gpusPerWorker };
     this.#change(userId, added);
-    return () => this.#written.push(added);
+    return () => this.#written.push({ ...added, reads: this.#reads });
   }
 
   /** True when a limit begins to keep the endpoint from more workers: that is recorded, although it changes nothing. */
@@ -64,6 +76,16 @@ export class UserAllowances {
     if (userCut) this.#cut.set(id, userCut.name);
     else this.#cut.delete(id);
     return userCut !== undefined && userCut.name !== before;
+  }
+
+  /** Drops workers that all reads in progress find. */
+  #dropFound(): void {
+    const oldest = Math.min(...this.#reading);
+    const isFound = ({ reads }: { reads: number }) => reads < oldest;
+    for (const { userId, workers, gpus } of this.#written.filter(isFound)) {
+      this.#change(userId, { workers: -workers, gpus: -gpus });
+    }
+    this.#written = this.#written.filter((one) => !isFound(one));
   }
 
   #change(userId: UserId, by: Omit<Added, 'userId'>): void {
