@@ -8,6 +8,7 @@ import { benchDeploy } from './deploy/deploy.ts';
 import { benchFiles } from './files/files.ts';
 import { benchModels } from './models/models.ts';
 import { Missing } from './needs.ts';
+import { Usage } from './options.ts';
 import { benchProxy } from './proxy/proxy.ts';
 import { benchQueue } from './queue/queue.ts';
 import { benchScale } from './scale/scale.ts';
@@ -40,7 +41,11 @@ const [name = '', ...args] = process.argv.slice(2);
 const run = BENCHMARKS[name];
 if (run) {
   await run(args).catch((error: unknown) => {
-    if (!(error instanceof Missing)) throw error;
+    if (error instanceof Usage && error.isAnswer) {
+      process.stdout.write(`${name} ${error.message}\n`);
+      return;
+    }
+    if (!(error instanceof Missing || error instanceof Usage)) throw error;
     process.stderr.write(`${name} ${error.message}\n`);
     process.exitCode = 1;
   });

@@ -6,6 +6,7 @@ import { change } from '../src/domain/change.ts';
 import { createEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
 import { insertWorkers } from '../src/domain/workers/insert-workers.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { newEndpoint } from './new-endpoint.ts';
 
 /** A load-balancing endpoint in its own database, whose workers are rows only. */
 export class BalancedEndpoint {
@@ -19,19 +20,16 @@ export class BalancedEndpoint {
     await bus.start();
     const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
     const actor = { userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] };
-    const { id } = await change({ pool: database.pool, bus }, actor, createEndpoint, {
-      name: 'web',
-      type: 'LOAD_BALANCING',
-      image: 'web:1',
-      gpu: { pools: ['ADA_24'], count: 1 },
-      workers: { min: 0, max: 3 },
-      scaling: { type: 'REQUEST_COUNT', value: 4, idleTimeoutSeconds: 60 },
-      dataCenterIds: [],
-      networkVolumeIds: [],
-      timeoutMs: 0,
-      flashboot: 'OFF',
-      templateId: null,
-    });
+    const { id } = await change(
+      { pool: database.pool, bus },
+      actor,
+      createEndpoint,
+      newEndpoint({
+        type: 'LOAD_BALANCING',
+        workers: { min: 0, max: 3 },
+        scaling: { type: 'REQUEST_COUNT', value: 4, idleTimeoutSeconds: 60 },
+      }),
+    );
     return new BalancedEndpoint(database, bus, id);
   }
 

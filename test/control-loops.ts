@@ -25,6 +25,7 @@ import type { Runtime } from '../src/runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../src/runtimes/simulated/simulated-runtime.ts';
 import type { SimulatedWorld } from '../src/runtimes/simulated/simulated-world.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { newEndpoint } from './new-endpoint.ts';
 
 /** The loops that scale endpoints and run workers, with their own database and a simulated world. */
 export class ControlLoops {
@@ -133,20 +134,10 @@ export class ControlLoops {
 
   /** Creates an endpoint of Anna's, with at most one worker by default. */
   async endpoint(fields: Partial<NewEndpoint> = {}): Promise<EndpointId> {
-    const { id } = await this.change(createEndpoint, {
-      name: 'test',
-      type: 'QUEUE_BASED',
-      image: 'any:v1',
-      gpu: { pools: ['ADA_24'], count: 1 },
-      workers: { min: 0, max: 1 },
-      scaling: { type: 'REQUEST_COUNT', value: 1, idleTimeoutSeconds: 60 },
-      dataCenterIds: [],
-      networkVolumeIds: [],
-      timeoutMs: 0,
-      flashboot: 'OFF',
-      templateId: null,
-      ...fields,
-    });
+    const { id } = await this.change(
+      createEndpoint,
+      newEndpoint({ scaling: { type: 'REQUEST_COUNT', value: 1, idleTimeoutSeconds: 60 }, ...fields }),
+    );
     return id;
   }
 

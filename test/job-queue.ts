@@ -5,6 +5,7 @@ import type { JobResult, NewJob } from '../src/domain/jobs/job.ts';
 import { JobQueue } from '../src/domain/jobs/job-queue.ts';
 import { JobStream } from '../src/domain/jobs/job-stream.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { insertEndpoint } from './insert-endpoint.ts';
 
 const COUNTERS = ['queued', 'queued_low', 'in_progress', 'completed', 'failed', 'cancelled', 'timed_out', 'retried'];
 
@@ -46,13 +47,7 @@ export class JobQueueFixture {
 
   async endpoint(timeoutMs = 0): Promise<EndpointId> {
     const id = newId<EndpointId>();
-    await this.sql(
-      `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max,
-         scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-       values ($1, 'user', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', $2, 'OFF', 1)`,
-      id,
-      timeoutMs,
-    );
+    await insertEndpoint(this.pool, { id, user_id: 'user', timeout_ms: timeoutMs });
     return id;
   }
 

@@ -16,6 +16,7 @@ import { type RunningServer, startServer } from '../src/server.ts';
 import { checkAnswer } from './check-answer.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { FakeWorker } from './fake-worker.ts';
+import { newEndpoint } from './new-endpoint.ts';
 
 const ADMIN_KEY = 'pyk_test-admin';
 
@@ -114,25 +115,7 @@ export class QueuePlaneFixture {
       this.context,
       { userId: this.userId, keyId: 'test' as never, scopes: [{ kind: 'all' }] },
       createEndpoint,
-      {
-        name: 'test',
-        type: 'QUEUE_BASED',
-        image: 'any:v1',
-        args: '',
-        diskGb: 10,
-        ports: [],
-        env: {},
-        registryId: null,
-        gpu: { pools: ['ADA_24'], count: 1 },
-        workers: { min: workers, max: workers },
-        scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeoutSeconds: 60 },
-        dataCenterIds: [],
-        networkVolumeIds: [],
-        timeoutMs: 0,
-        flashboot: 'OFF',
-        templateId: null,
-        ...fields,
-      },
+      newEndpoint({ diskGb: 10, workers: { min: workers, max: workers }, ...fields }),
     );
     return endpoint.id;
   }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 import { startPostgres } from '../queue/postgres.ts';
 import { describeMachine, writeResults } from '../results.ts';
 import type { ApiLoadResult, ApiMode } from './load.ts';
@@ -16,15 +16,12 @@ const WARM_UP_SECONDS = 3;
 
 /** `node bench/main.ts api`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchApi(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      rounds: { type: 'string', default: '3' },
-      seconds: { type: 'string', default: '4' },
-      endpoints: { type: 'string', default: '10000' },
-      'cpu-prof': { type: 'string' },
-      revisions: { type: 'boolean', default: false },
-    },
+  const values = readOptions(args, {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '4' },
+    endpoints: { type: 'string', default: '10000' },
+    'cpu-prof': { type: 'string' },
+    revisions: { type: 'boolean', default: false },
   });
   const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
   const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));

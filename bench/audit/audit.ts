@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { createPool, type Pool } from '../../src/db/pool.ts';
+import { readOptions } from '../options.ts';
 import { startPodyard } from '../queue/podyard.ts';
 import { type PostgresServer, startPostgres } from '../queue/postgres.ts';
 import { renderTable } from '../queue/table.ts';
@@ -12,14 +12,11 @@ import { fillLog, measurePages } from './pages.ts';
 
 /** `node bench/main.ts audit`: see bench/README.md. Prints tables, writes JSON. */
 export async function benchAudit(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      parts: { type: 'string', default: 'changes,pages' },
-      rounds: { type: 'string', default: '5' },
-      changes: { type: 'string', default: '1000' },
-      entries: { type: 'string', default: '10000000' },
-    },
+  const values = readOptions(args, {
+    parts: { type: 'string', default: 'changes,pages' },
+    rounds: { type: 'string', default: '5' },
+    changes: { type: 'string', default: '1000' },
+    entries: { type: 'string', default: '10000000' },
   });
   const parts = values.parts.split(',');
   const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));

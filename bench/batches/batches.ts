@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
+import { readOptions } from '../options.ts';
 import { Latencies, type Percentiles } from '../queue/latencies.ts';
 import type { WorkerIdentity } from '../queue/players.ts';
 import { createEndpoint, KEY, type Podyard, registerWorkers, startPodyard } from '../queue/podyard.ts';
@@ -31,14 +32,11 @@ interface Round {
 
 /** `node bench/main.ts batches`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchBatches(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      requests: { type: 'string', default: '1000000' },
-      bytes: { type: 'string', default: '200' },
-      rounds: { type: 'string', default: '2' },
-      pieces: { type: 'string', default: '10' },
-    },
+  const values = readOptions(args, {
+    requests: { type: 'string', default: '1000000' },
+    bytes: { type: 'string', default: '200' },
+    rounds: { type: 'string', default: '2' },
+    pieces: { type: 'string', default: '10' },
   });
   const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const postgres = await startPostgres(join(tempDir, 'shared'));

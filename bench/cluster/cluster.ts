@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import { lacking } from '../../test/kubernetes/own-cluster.ts';
+import { readOptions } from '../options.ts';
 import { benchColdPods } from './cold-pods.ts';
 import { benchNodes } from './nodes.ts';
 import { type ClusterOptions, OPTIONS } from './options.ts';
@@ -19,7 +19,7 @@ const PARTS: Record<string, Part> = {
 
 /** `node bench/main.ts cluster`: see bench/README.md. */
 export async function benchCluster(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: OPTIONS });
+  const values = readOptions(args, OPTIONS);
   for (const name of values.parts?.split(',') ?? Object.keys(PARTS)) {
     const part = PARTS[name];
     if (!part) throw new Error(`unknown part '${name}'; choose from ${Object.keys(PARTS).join(', ')}`);

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { buildImages } from '../../src/runtimes/docker/images/example-images.ts';
 import { median } from '../median.ts';
 import { Missing } from '../needs.ts';
+import { readOptions } from '../options.ts';
 import { Latencies } from '../queue/latencies.ts';
 import { type Program, startProgram } from '../queue/program.ts';
 import { renderTable } from '../queue/table.ts';
@@ -34,16 +34,13 @@ interface Report {
 
 /** `node bench/main.ts coldstart`: see bench/README.md. Prints tables, writes JSON. */
 export async function benchColdstart(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      rounds: { type: 'string', default: '5' },
-      thaws: { type: 'string', default: '20' },
-      burst: { type: 'string', default: '20' },
-      bursts: { type: 'string', default: '2' },
-      swaps: { type: 'string', default: '100' },
-      kits: { type: 'string', default: '15' },
-    },
+  const values = readOptions(args, {
+    rounds: { type: 'string', default: '5' },
+    thaws: { type: 'string', default: '20' },
+    burst: { type: 'string', default: '20' },
+    bursts: { type: 'string', default: '2' },
+    swaps: { type: 'string', default: '100' },
+    kits: { type: 'string', default: '15' },
   });
   const [rounds, thaws, burst, bursts, swaps, kits] = [
     values.rounds,

@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { hasBrowser, launchBrowser } from '../../test/browser/browser.ts';
 import { ServerProcess } from '../../test/e2e/server-process.ts';
+import { readOptions } from '../options.ts';
 import { usageOfTree } from '../queue/process-usage.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, writeResults } from '../results.ts';
@@ -14,7 +14,7 @@ const JOBS_A_SECOND = 20;
 
 /** `node bench/main.ts console`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchConsole(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { seconds: { type: 'string', default: '10' } } });
+  const values = readOptions(args, { seconds: { type: 'string', default: '10' } });
   const startedAt = new Date().toISOString();
   const server = await ServerProcess.start({ runtime: 'process', env: { PODYARD_RATE_LIMIT: 'off' } });
   try {

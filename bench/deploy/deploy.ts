@@ -3,10 +3,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { KEY } from '../coldstart/client.ts';
 import { median } from '../median.ts';
 import { isInstalled } from '../needs.ts';
+import { readOptions } from '../options.ts';
 import { Latencies } from '../queue/latencies.ts';
 import { type Program, startProgram } from '../queue/program.ts';
 import { renderTable } from '../queue/table.ts';
@@ -37,14 +38,11 @@ interface Report {
 
 /** `node bench/main.ts deploy`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchDeploy(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      saves: { type: 'string', default: '30' },
-      deploys: { type: 'string', default: '10' },
-      builds: { type: 'string', default: '5' },
-      main: { type: 'string', default: MAIN },
-    },
+  const values = readOptions(args, {
+    saves: { type: 'string', default: '30' },
+    deploys: { type: 'string', default: '10' },
+    builds: { type: 'string', default: '5' },
+    main: { type: 'string', default: MAIN },
   });
   const home = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const report: Report = {

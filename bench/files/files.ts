@@ -4,9 +4,10 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { ServerProcess } from '../../test/e2e/server-process.ts';
 import { median } from '../median.ts';
+import { readOptions } from '../options.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, writeResults } from '../results.ts';
 import { cpuMsOf } from './cpu.ts';
@@ -46,18 +47,15 @@ const RCLONE_PORT = 18_432;
 
 /** `node bench/main.ts files`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchFiles(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      rounds: { type: 'string', default: '3' },
-      objects: { type: 'string', default: '10000' },
-      listed: { type: 'string', default: '1000000' },
-      pages: { type: 'string', default: '200' },
-      shapes: { type: 'string', default: shapeNames.join(',') },
-      mib: { type: 'string', default: '1024' },
-      parts: { type: 'string', default: 'large,small,listing' },
-      'cpu-prof': { type: 'string' },
-    },
+  const values = readOptions(args, {
+    rounds: { type: 'string', default: '3' },
+    objects: { type: 'string', default: '10000' },
+    listed: { type: 'string', default: '1000000' },
+    pages: { type: 'string', default: '200' },
+    shapes: { type: 'string', default: shapeNames.join(',') },
+    mib: { type: 'string', default: '1024' },
+    parts: { type: 'string', default: 'large,small,listing' },
+    'cpu-prof': { type: 'string' },
   });
   const parts = values.parts.split(',');
   const has = (part: Part) => parts.includes(part);

@@ -4,7 +4,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import type { UserId, WorkerId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { PinnedModel } from '../../src/domain/models/pinned-model.ts';
@@ -14,6 +14,7 @@ import { buildImage } from '../../src/runtimes/docker/images/example-images.ts';
 import type { WorkloadSpec } from '../../src/runtimes/runtime.ts';
 import { median } from '../median.ts';
 import { Missing, needPrograms } from '../needs.ts';
+import { readOptions } from '../options.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
 import { benchModel } from './content.ts';
@@ -37,11 +38,11 @@ interface Report {
 
 /** `node bench/main.ts models`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchModels(args: string[]): Promise<void> {
-  needPrograms({ curl: 'curl' });
-  const { values } = parseArgs({
-    args,
-    options: { megabytes: { type: 'string', default: '1000' }, rounds: { type: 'string', default: '5' } },
+  const values = readOptions(args, {
+    megabytes: { type: 'string', default: '1000' },
+    rounds: { type: 'string', default: '5' },
   });
+  needPrograms({ curl: 'curl' });
   const megabytes = Number(values.megabytes);
   const home = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const origin = spawn(process.execPath, [ORIGIN], { stdio: ['ignore', 'pipe', 'inherit'] });

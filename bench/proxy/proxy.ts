@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { median } from '../median.ts';
 import { isInstalled, needPrograms } from '../needs.ts';
+import { readOptions } from '../options.ts';
 import { startPostgres } from '../queue/postgres.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
@@ -42,17 +42,14 @@ interface ProxyReport {
 
 /** `node bench/main.ts proxy`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchProxy(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      rounds: { type: 'string', default: '3' },
-      seconds: { type: 'string', default: '4' },
-      'warm-up': { type: 'string', default: '8' },
-      parts: { type: 'string', default: 'throughput,latency,bodies,sockets,ramp' },
-      subjects: { type: 'string', default: 'direct,podyard,nginx,caddy,haproxy' },
-      processes: { type: 'string' },
-      'cpu-prof': { type: 'string' },
-    },
+  const values = readOptions(args, {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '4' },
+    'warm-up': { type: 'string', default: '8' },
+    parts: { type: 'string', default: 'throughput,latency,bodies,sockets,ramp' },
+    subjects: { type: 'string', default: 'direct,podyard,nginx,caddy,haproxy' },
+    processes: { type: 'string' },
+    'cpu-prof': { type: 'string' },
   });
   needPrograms({ nginx: 'nginx-light', wrk: 'wrk' });
   const [seconds, parts] = [Number(values.seconds), new Set(values.parts.split(','))];

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 import { describeMachine, writeResults } from '../results.ts';
 import { compareBacklog } from './backlog.ts';
 import { compareSystems } from './compare.ts';
@@ -17,16 +17,13 @@ const PARTS = ['systems', 'backlog', 'rest'] as const;
 
 /** `node bench/main.ts queue`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchQueue(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      parts: { type: 'string', default: PARTS.join(',') },
-      systems: { type: 'string', default: SYSTEMS.map((system) => system.name).join(',') },
-      rounds: { type: 'string', default: '3' },
-      seconds: { type: 'string', default: '8' },
-      backlog: { type: 'string', default: '1000000' },
-      'cpu-prof': { type: 'string' },
-    },
+  const values = readOptions(args, {
+    parts: { type: 'string', default: PARTS.join(',') },
+    systems: { type: 'string', default: SYSTEMS.map((system) => system.name).join(',') },
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '8' },
+    backlog: { type: 'string', default: '1000000' },
+    'cpu-prof': { type: 'string' },
   });
   const parts = values.parts.split(',');
   const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];

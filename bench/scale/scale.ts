@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 import { Latencies, type Percentiles } from '../queue/latencies.ts';
 import { startPostgres } from '../queue/postgres.ts';
 import { usageOfTree } from '../queue/process-usage.ts';
@@ -41,16 +41,13 @@ interface ScaleReport {
 
 /** `node bench/main.ts scale`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchScale(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      sizes: { type: 'string', default: '100,1000,10000' },
-      working: { type: 'string' },
-      changes: { type: 'string' },
-      seconds: { type: 'string', default: '20' },
-      'cpu-prof': { type: 'string' },
-      main: { type: 'string', default: MAIN },
-    },
+  const values = readOptions(args, {
+    sizes: { type: 'string', default: '100,1000,10000' },
+    working: { type: 'string' },
+    changes: { type: 'string' },
+    seconds: { type: 'string', default: '20' },
+    'cpu-prof': { type: 'string' },
+    main: { type: 'string', default: MAIN },
   });
   const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const postgres = await startPostgres(join(tempDir, 'shared'));

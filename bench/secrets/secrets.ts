@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { newMasterKey } from '../../src/core/master-key.ts';
 import { createSecretBox, type SecretBox } from '../../src/core/secret-box.ts';
 import { migrate } from '../../src/db/migrate.ts';
@@ -11,6 +10,7 @@ import { createUser } from '../../src/domain/access/users.ts';
 import { change } from '../../src/domain/change.ts';
 import { createSecret } from '../../src/domain/secrets/change-secret.ts';
 import { resolveSecrets } from '../../src/domain/secrets/resolve-secrets.ts';
+import { readOptions } from '../options.ts';
 import { Latencies, type Percentiles } from '../queue/latencies.ts';
 import { startPostgres } from '../queue/postgres.ts';
 import { renderTable } from '../queue/table.ts';
@@ -26,9 +26,9 @@ const env = Object.fromEntries(names.map((name, i) => [`TOKEN_${i}`, `Bearer {{ 
 
 /** `node bench/main.ts secrets`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchSecrets(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: { rounds: { type: 'string', default: '3' }, starts: { type: 'string', default: '500' } },
+  const values = readOptions(args, {
+    rounds: { type: 'string', default: '3' },
+    starts: { type: 'string', default: '500' },
   });
   const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const postgres = await startPostgres(join(tempDir, 'shared'));

@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { SignInVisitor } from '../../test/sign-in-visitor.ts';
 import { CLIENT_ID, CLIENT_SECRET, OidcServer } from '../../test/stand-ins/oidc-server.ts';
+import { readOptions } from '../options.ts';
 import { Latencies, type Percentiles } from '../queue/latencies.ts';
 import { startPodyard } from '../queue/podyard.ts';
 import { startPostgres } from '../queue/postgres.ts';
@@ -26,13 +26,10 @@ interface Round {
 
 /** `node bench/main.ts sign-in`: see bench/README.md. Prints a table, writes JSON. */
 export async function benchSignIn(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      rounds: { type: 'string', default: '3' },
-      'sign-ins': { type: 'string', default: '400' },
-      'cpu-prof': { type: 'string' },
-    },
+  const values = readOptions(args, {
+    rounds: { type: 'string', default: '3' },
+    'sign-ins': { type: 'string', default: '400' },
+    'cpu-prof': { type: 'string' },
   });
   const profile = values['cpu-prof'];
   const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));

@@ -2,7 +2,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { JOB_LIMITS } from '../../src/config/limit-settings.ts';
 import { readSettings } from '../../src/config/setting.ts';
@@ -11,6 +10,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { deleteOldHistory } from '../../src/domain/history/write-history.ts';
 import { ServerProcess } from '../../test/e2e/server-process.ts';
+import { readOptions } from '../options.ts';
 import type { Percentiles } from '../queue/latencies.ts';
 import { usageOfTree } from '../queue/process-usage.ts';
 import { describeMachine, writeResults } from '../results.ts';
@@ -54,14 +54,11 @@ interface Soak {
  * and cleaned up so much more often. Prints a row per tenth. Sets the exit status to 1 if a figure is not flat.
  */
 export async function benchSoak(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      minutes: { type: 'string', default: '30' },
-      rate: { type: 'string', default: '100' },
-      setting: { type: 'string', multiple: true, default: [] },
-      sql: { type: 'string', multiple: true, default: [] },
-    },
+  const values = readOptions(args, {
+    minutes: { type: 'string', default: '30' },
+    rate: { type: 'string', default: '100' },
+    setting: { type: 'string', multiple: true, default: [] },
+    sql: { type: 'string', multiple: true, default: [] },
   });
   const seconds = Number(values.minutes) * 60;
   const startedAt = new Date().toISOString();

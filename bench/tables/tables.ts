@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 import { ENTRIES, type Entry } from './entries.ts';
 import { insertResults, type Results, renderResults } from './insert-results.ts';
 
@@ -17,13 +17,10 @@ const USAGE = `choose from ${ENTRIES.map(({ name }) => name).join(', ')}`;
  * soon as it has ended. A benchmark that fails leaves its block as it was; the others still run.
  */
 export async function benchTables(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      only: { type: 'string' },
-      quick: { type: 'boolean', default: false },
-      stored: { type: 'boolean', default: false },
-    },
+  const values = readOptions(args, {
+    only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    stored: { type: 'boolean', default: false },
   });
   const failed: string[] = [];
   for (const entry of chooseEntries(values.only)) {

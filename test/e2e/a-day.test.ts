@@ -1,4 +1,5 @@
 /** A day with the command line, on a real terminal: deploy, break it, find out why in two commands, mend, roll out, watch, deploy a folder, count the cost. */
+
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,10 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { meterUsage } from '../../src/domain/billing/meter-usage.ts';
 import { currentPrices } from '../../src/domain/billing/price-list.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { MAIN } from '../podyard-main.ts';
 import { until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const ERROR = 'RuntimeError: CUDA out of memory. Tried to allocate 20.00 GiB';
 const hasTmux = (() => {
   try {

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { MAIN } from '../podyard-main.ts';
 import { Api, until } from './api.ts';
 import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const SESSIONS = 3;
 /** How much of a copy passes before it stalls, and how much there is. */
 const STALLED_BYTES = 4 * 2 ** 20;

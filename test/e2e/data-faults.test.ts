@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { placeFreshData } from '../fresh-data.ts';
+import { MAIN } from '../podyard-main.ts';
 import { until } from './api.ts';
 import { podyard, runToFailure } from './podyard-command.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const ADVICE = 'To go on, start Podyard in a folder that you may write to, or name another one with --data-dir.';
 
 let root: string;

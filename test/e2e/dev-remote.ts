@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { MAIN } from '../podyard-main.ts';
 import { until } from './api.ts';
-
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 
 /** `podyard dev --remote` as a developer has it open in a terminal. */
 export class RemoteDev {

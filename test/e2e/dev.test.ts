@@ -1,4 +1,5 @@
 /** `podyard dev` as a developer uses it: in a folder with a handler, which changes. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -8,9 +9,8 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findProcesses } from '../find-processes.ts';
 import { freePort } from '../free-port.ts';
+import { MAIN } from '../podyard-main.ts';
 import { Api, until } from './api.ts';
-
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 
 let home: string;
 let folder: string;

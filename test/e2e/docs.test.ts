@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DOCS_SECTIONS } from '../../scripts/docs-sections.ts';
 import { buildIfStale } from '../build-if-stale.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { MAIN } from '../podyard-main.ts';
 import { type Block, missingOutput, readBlocks, scriptOf } from './docs-commands.ts';
 import { ServerProcess } from './server-process.ts';
 
@@ -29,7 +30,7 @@ beforeAll(async () => {
   buildIfStale('docs'); // a guide fetches a file from the server
   folder = await mkdtemp(join(tmpdir(), 'podyard-docs-'));
   await mkdir(join(folder, 'bin'));
-  const program = `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'src/main.ts')}' "$@"\n`;
+  const program = `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`;
   await writeFile(join(folder, 'bin/podyard'), program, { mode: 0o755 });
   database = await createTestDatabase();
   const folders = [...withCommands.map(makeReadersFolder), ...withFiles.map(makeCheckout)];

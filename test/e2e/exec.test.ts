@@ -8,10 +8,9 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { MAIN } from '../podyard-main.ts';
 import { until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
-
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 
 let database: TestDatabase;
 let server: ServerProcess;

@@ -1,4 +1,5 @@
 /** The files of network volumes through the whole server, with the clients that people use: s3cmd, rclone, aws, and Podyard's own commands. */
+
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
@@ -6,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MAIN } from '../podyard-main.ts';
 import { run as podyard, runToFailure } from './podyard-command.ts';
 import { ServerProcess } from './server-process.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const TIME_LIMIT_MS = 120_000;
 
 let server: ServerProcess;

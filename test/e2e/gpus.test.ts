@@ -3,11 +3,11 @@ import { rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { MAIN } from '../podyard-main.ts';
 import { GpuMachine, standInGpu } from '../stand-ins/gpu-machine.ts';
 import { Api, until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const slice = { uuid: 'MIG-00000000-0000-0000-0000-000000000001', profile: '1g.10gb' };
 const [one, two] = [standInGpu(1), standInGpu(2)];
 const a100 = standInGpu(3, { name: 'NVIDIA A100-SXM4-80GB', memoryMib: 81_920, mig: [slice] });

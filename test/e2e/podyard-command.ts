@@ -2,8 +2,8 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { expect } from 'vitest';
+import { MAIN } from '../podyard-main.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 export const COMMAND_TIME_LIMIT_MS = 120_000;
 
 export type Command = ChildProcessByStdio<null, Readable, Readable> & { text: () => string };

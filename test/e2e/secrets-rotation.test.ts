@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MAIN } from '../podyard-main.ts';
 import { Api } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const SECRETS = 150; // more than one batch of a rotation
 const TIME_LIMIT_MS = 60_000;
 

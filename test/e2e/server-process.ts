@@ -15,8 +15,8 @@ import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts
 import { createProcessRuntime } from '../../src/runtimes/process/process-runtime.ts';
 import type { Observed, Runtime } from '../../src/runtimes/runtime.ts';
 import { placeFreshData } from '../fresh-data.ts';
+import { MAIN } from '../podyard-main.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const READY = /^Podyard is ready at (http\S+)$/m;
 const READY_TIMEOUT_MS = 150_000;
 const STOP_TIMEOUT_MS = 90_000;

@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { MAIN } from '../podyard-main.ts';
 import { Api, until } from './api.ts';
 import { ServerProcess, type TestedRuntime } from './server-process.ts';
-
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 
 /** A client's view of `podyard simulate` on a running server with real workers. */
 export function shortageTests(runtime: TestedRuntime): void {

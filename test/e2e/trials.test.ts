@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { MAIN } from '../podyard-main.ts';
 import { Api, until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const ERROR = "ModuleNotFoundError: No module named 'no_such_model'";
 const CRASHING = JSON.stringify({ entrypoint: ['python3', '-c', 'import no_such_model'] });
 

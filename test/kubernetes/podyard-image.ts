@@ -5,12 +5,13 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
+import { buildProgram } from '../../scripts/build-program.ts';
 import { importFolder, makeNodeFolder } from '../containers/package-images.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** The parts of the checkout that a server reads. */
-const OURS = ['package.json', 'src', 'migrations', 'api', 'workers', 'dist/console'];
+/** The parts of the checkout that a server reads, beside its program. */
+const OURS = ['package.json', 'migrations', 'api', 'workers', 'dist/console'];
 /** Files that never run. */
 const NOT_OURS = ['*.test.ts', '*.map', '*.d.ts', '__pycache__', '*.md'].map((pattern) => `--exclude=${pattern}`);
 const OUTPUT_BYTES = 2 ** 26;
@@ -27,10 +28,11 @@ export async function makePodyardImage(name: string): Promise<() => Promise<void
     await mkdir(app);
     const copy = 'app=$1; shift; tar -c "$@" | tar -x -C "$app"';
     await run('sh', ['-c', copy, 'sh', app, ...NOT_OURS, ...OURS, ...(await dependencies())], { cwd: ROOT });
+    await buildProgram(ROOT, join(app, 'dist'));
     importFolder(folder, name, [
       'ENV PATH=/usr/local/bin NODE_ENV=production',
       'USER 1000:1000',
-      'ENTRYPOINT ["node", "/app/src/main.ts"]',
+      'ENTRYPOINT ["node", "/app/dist/main.js"]',
       'CMD ["serve"]',
     ]);
   } finally {

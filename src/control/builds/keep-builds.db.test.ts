@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { digestOf, RECIPE } from '../../../test/build-requests.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { newEndpoint } from '../../../test/new-endpoint.ts';
 import type { Builder } from '../../builders/builder.ts';
 import { Failure } from '../../core/errors.ts';
 import { type BuildId, newId, type UserId } from '../../core/ids.ts';
@@ -10,7 +11,7 @@ import { createUser } from '../../domain/access/users.ts';
 import { buildImageOf } from '../../domain/builds/build-image.ts';
 import { insertBuild, UPLOAD } from '../../domain/builds/build-store.ts';
 import { change } from '../../domain/change.ts';
-import { createEndpoint, type NewEndpoint } from '../../domain/endpoints/create-endpoint.ts';
+import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
 import { keepBuildsLoop } from './keep-builds.ts';
 
@@ -77,11 +78,7 @@ const imagesOf = async () => {
   const { rows } = await database.pool.query('select id from builds where image is not null order by number');
   return rows.map(({ id }) => id);
 };
-const endpoint = (image: string): NewEndpoint => ({
-  ...{ name: 'e', type: 'QUEUE_BASED', image, gpu: { pools: ['ADA_24'], count: 1 }, workers: { min: 0, max: 0 } },
-  ...{ scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeoutSeconds: 5 }, dataCenterIds: [], networkVolumeIds: [] },
-  ...{ timeoutMs: 600_000, flashboot: 'OFF', templateId: null },
-});
+const endpoint = (image: string) => newEndpoint({ image, workers: { min: 0, max: 0 } });
 
 test('the newest images of each user and name stay, the others are given up and removed', async () => {
   const berta = (await createUser(database.pool, { name: newId(), email: null })).id;

@@ -4,6 +4,7 @@ import pino from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fileEntry, RECIPE } from '../../../test/build-requests.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { newEndpoint } from '../../../test/new-endpoint.ts';
 import { StatusHost } from '../../../test/status-host.ts';
 import { parseWebhookNetworks } from '../../config/webhook-settings.ts';
 import { type BuildId, type EndpointId, newId, type UserId } from '../../core/ids.ts';
@@ -77,11 +78,12 @@ async function addUser(): Promise<UserId> {
 }
 const addEndpoint = async (userId: UserId) =>
   (
-    await change(context(), systemActor(userId), createEndpoint, {
-      ...{ name: 'App', type: 'QUEUE_BASED', image: 'a/b:1', gpu: { pools: ['ADA_24'], count: 1 } },
-      ...{ workers: { min: 0, max: 0 }, scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeoutSeconds: 5 } },
-      ...{ dataCenterIds: [], networkVolumeIds: [], timeoutMs: 600_000, flashboot: 'OFF', templateId: null },
-    })
+    await change(
+      context(),
+      systemActor(userId),
+      createEndpoint,
+      newEndpoint({ name: 'App', workers: { min: 0, max: 0 } }),
+    )
   ).id;
 /** Connects the endpoint, and builds a commit. */
 async function build(

@@ -12,6 +12,7 @@ import { digestOf } from '../../../test/build-requests.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { findProcesses } from '../../../test/find-processes.ts';
 import { GitServer } from '../../../test/git-server.ts';
+import { newEndpoint } from '../../../test/new-endpoint.ts';
 import { parseWebhookNetworks } from '../../config/webhook-settings.ts';
 import { type BuildId, type EndpointId, newId, type UserId } from '../../core/ids.ts';
 import { createSecretBox } from '../../core/secret-box.ts';
@@ -24,7 +25,7 @@ import { buildImageOf } from '../../domain/builds/build-image.ts';
 import { getBuild, listBuilds, readFolder } from '../../domain/builds/build-store.ts';
 import { retryBuild } from '../../domain/builds/change-build.ts';
 import { change } from '../../domain/change.ts';
-import { createEndpoint, type NewEndpoint } from '../../domain/endpoints/create-endpoint.ts';
+import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import {
   connectGit,
@@ -83,17 +84,7 @@ afterEach(async () => {
   await database.pool.query('delete from builds');
 });
 
-const NEW_ENDPOINT: NewEndpoint = {
-  ...{
-    name: 'App',
-    type: 'QUEUE_BASED',
-    image: 'a/b:1',
-    gpu: { pools: ['ADA_24'], count: 1 },
-    workers: { min: 0, max: 0 },
-  },
-  ...{ scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeoutSeconds: 5 }, dataCenterIds: [], networkVolumeIds: [] },
-  ...{ timeoutMs: 600_000, flashboot: 'OFF', templateId: null },
-};
+const NEW_ENDPOINT = newEndpoint({ name: 'App', image: 'a/b:1', workers: { min: 0, max: 0 } });
 const context = () => ({
   ...{ pool: database.pool, bus, secretBox, webhooks: loopback, builds: { hindrance: null }, logger },
 });

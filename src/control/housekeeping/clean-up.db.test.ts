@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import { readConfig } from '../../config/config.ts';
 import type { Loop } from '../../core/flow/loop.ts';
 import { silentLogger } from '../../core/logger.ts';
@@ -144,11 +145,7 @@ describe('partitions of finished jobs', () => {
 describe('counters', () => {
   test('of processes that are gone are folded into one row without changing the sums; those of live ones stay', async () => {
     await sql("insert into processes (id, seen_at) values ('alive', now())");
-    await sql(
-      `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
-         scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-       values ('e', 'u', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 1, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-    );
+    await insertEndpoint(database.pool, { id: 'e', user_id: 'u' });
     const lanes = ['gone/submit0', 'gone/finish1', 'older/take0', 'folded', 'alive/submit0'];
     const names = JOB_COUNTERS;
     for (const [n, lane] of lanes.entries()) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { EvictionGuard } from '../../runtimes/runtime.ts';
 import { evictionGuardLoop } from './guard-evictions.ts';
@@ -11,14 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const setEndpoint = (id: string, min: number, max = 9) =>
-  database.pool.query(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
-       scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, 'u', $1, 'QUEUE_BASED', 'i', '', 1, '{}', '{}', $2, $3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)
-     on conflict (id) do update set workers_min = $2, workers_max = $3`,
-    [id, min, max],
-  );
+const setEndpoint = async (id: string, min: number, max = 9) => {
+  await database.pool.query('delete from endpoints where id = $1', [id]);
+  await insertEndpoint(database.pool, { id, user_id: 'u', workers_min: min, workers_max: max });
+};
 
 test('endpoints that always have two workers or more keep half of them; others are released', async () => {
   const kept = new Map<string, number>();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import { readConfig } from '../../config/config.ts';
 import type { Loop } from '../../core/flow/loop.ts';
 import { silentLogger } from '../../core/logger.ts';
@@ -344,11 +345,7 @@ test('an exited worker is deleted only once all of it is metered, however late t
 });
 
 test('a day has the newest name of what it cost, also once that is deleted', async () => {
-  await query(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
-       scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ('e1', 'ann', 'first', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-  );
+  await insertEndpoint(database.pool, { id: 'e1', user_id: 'ann', name: 'first' });
   await insertWorker('w1', 0, null);
   const nameAfter = async (minutes: number) => {
     await meterAt(minutes * MINUTE);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { createSecretBox } from '../../core/secret-box.ts';
@@ -39,12 +40,7 @@ afterAll(async () => {
 });
 
 async function endpoint(id: string, image: string, max: number): Promise<EndpointId> {
-  await database.pool.query(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, 'ann', $1, 'QUEUE_BASED', $2, '', 1, '{}', '{}', '{ADA_24}', 1, 0, $3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-    [id, image, max],
-  );
+  await insertEndpoint(database.pool, { id, user_id: 'ann', image, workers_max: max });
   return id as EndpointId;
 }
 
@@ -104,12 +100,7 @@ function pullerOf(machines: number, more: { isOn?: boolean; disk?: { totalBytes:
 }
 
 const insert = (pool: TestDatabase['pool'], id: string, min: number) =>
-  pool.query(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, 'ann', $1, 'QUEUE_BASED', $3, '', 1, '{}', '{}', '{ADA_24}', 1, $2, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-    [id, min, id],
-  );
+  insertEndpoint(pool, { id, user_id: 'ann', image: id, workers_min: min });
 
 test('after a start the images of all endpoints are looked after, in turns, and first those without workers', async () => {
   await database.pool.query('update endpoints set workers_max = 0, workers_min = 0');

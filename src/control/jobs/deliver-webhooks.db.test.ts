@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import type { WebhookSettings } from '../../config/webhook-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Bus } from '../../db/bus.ts';
@@ -22,6 +23,10 @@ let alive: ReturnType<typeof createHttpServer>;
 let endless: ReturnType<typeof createHttpServer>;
 let endlessEnds = 0;
 const arrivals: string[] = [];
+/** The live host answers once it is resolved. */
+let release: Promise<void> = Promise.resolve();
+/** Half of what a delivery to a dead host takes: no other one waited for that. */
+const UNDELAYED = { timeout: 5_000 };
 
 beforeAll(async () => {
   dead = createServer((socket) => {
@@ -32,7 +37,7 @@ beforeAll(async () => {
     arrivals.push(req.url!);
     if (req.url === '/refused') res.statusCode = 503;
     if (req.url?.startsWith('/to?')) res.writeHead(307, { location: decodeURIComponent(req.url.slice(4)) });
-    res.end();
+    release.then(() => res.end());
   });
   endless = createHttpServer((_, res) => {
     const send = () => {
@@ -76,12 +81,7 @@ const hostOf = (server: Pick<Server, 'address'>) => `127.0.0.1:${(server.address
 async function endpointOf(user: string, n: number): Promise<string> {
   const id = `${user}-${n}`;
   await database.pool.query('insert into users (id, name) values ($1, $1) on conflict do nothing', [user]);
-  await database.pool.query(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max,
-       scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, $2, 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-    [id, user],
-  );
+  await insertEndpoint(database.pool, { id, user_id: user });
   return id;
 }
 
@@ -104,7 +104,7 @@ test('300 deliveries to a host that never answers delay no other host, not even 
   await due(20, `http://${hostOf(alive)}/same`, 'one');
   await due(20, `http://${hostOf(alive)}/other`, 'two');
   deliverer.start();
-  await expect.poll(() => arrivals.length, { timeout: 3_000 }).toBe(40);
+  await expect.poll(() => arrivals.length, UNDELAYED).toBe(40);
   expect(held.size).toBe(10);
 });
 
@@ -112,7 +112,7 @@ test('an endpoint that names many dead hosts delays no other endpoint', async ()
   for (let n = 0; n < 30; n++) await due(10, `http://user${n}@127.0.0.${n + 1}:${port()}/dead`, 'one');
   await due(20, `http://${hostOf(alive)}/other`, 'two');
   deliverer.start();
-  await expect.poll(() => arrivals.length, { timeout: 3_000 }).toBe(20);
+  await expect.poll(() => arrivals.length, UNDELAYED).toBe(20);
   await expect.poll(() => held.size).toBeGreaterThanOrEqual(20); // connections are accepted a moment after they are made
   expect(held.size).toBe(20);
 });
@@ -125,9 +125,13 @@ test('of one host, those that have been due longest go first', async () => {
       [n, `%/${n}`],
     );
   }
+  const { promise, resolve } = Promise.withResolvers<void>();
+  release = promise;
   deliverer.start();
+  await expect.poll(() => arrivals.length).toBe(10); // so many go at once
+  resolve();
   await expect.poll(() => arrivals.length).toBe(12);
-  expect(arrivals.slice(-2).toSorted()).toEqual(['/1', '/2']); // ten go at once
+  expect(arrivals.slice(-2).toSorted()).toEqual(['/1', '/2']);
 });
 
 test('users, letter case and paths of a URL make no other host of it', async () => {
@@ -249,6 +253,7 @@ const port = () => (dead.address() as AddressInfo).port;
 test('a long queue of a receiver that has its share is passed over without being read', async () => {
   await due(5_000, 'http://dead.example/dead', 'one');
   await due(20, `http://${hostOf(alive)}/other`, 'two');
+  await database.pool.query('analyze webhook_deliveries'); // else the plan depends on when autovacuum came by
   for (const [hosts, endpoints, users] of [
     [['dead.example'], [], []],
     [[], ['one'], []],

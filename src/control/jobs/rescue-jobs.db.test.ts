@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import { newId, type WorkerId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Bus } from '../../db/bus.ts';
@@ -212,11 +213,7 @@ test('a job over its execution timeout is FAILED, its worker is ordered to stop 
   const job = await leased(id, 1, 6);
   await sql('update jobs set execution_timeout_ms = 5000, endpoint_id = $2 where id = $1', job, 'timed');
   await sql("insert into users (id, name) values ('u', 'u')");
-  await sql(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
-       scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ('timed', 'u', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 1, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-  );
+  await insertEndpoint(database.pool, { id: 'timed', user_id: 'u' });
   await rescuer.runOnce();
   expect(ended.find((each) => each.id === job)).toMatchObject({ status: 'FAILED', error: 'executionTimeout exceeded' });
   expect(stops).toContain(id);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import { type EndpointId, type JobId, newId, type UserId, type WorkerId } from '../../core/ids.ts';
 import { type Logger, silentLogger } from '../../core/logger.ts';
 import { Bus } from '../../db/bus.ts';
@@ -51,12 +52,7 @@ beforeEach(async () => {
   clock.time = Date.now();
   const user = newId<UserId>();
   await sql('insert into users (id, name) values ($1, $1)', user);
-  await sql(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
-       scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, $2, 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-    ...[endpointId, user],
-  );
+  await insertEndpoint(database.pool, { id: endpointId, user_id: user });
 });
 
 const sql = (text: string, ...values: unknown[]) => database.pool.query(text, values).then((result) => result.rows);

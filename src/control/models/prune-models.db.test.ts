@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { findModelRoom, orderModel, writeMachineState } from '../../domain/machine-models/machine-model-store.ts';
 import { pinModel } from '../../domain/models/pinned-model-store.ts';
@@ -22,11 +23,7 @@ test('a model that no release, live worker or machine has is deleted a day after
   const ids = { released: '', ran: '', runs: '', stored: '', unused: '', again: '', fresh: '' };
   for (const name of Object.keys(ids) as (keyof typeof ids)[]) ids[name] = await pin(name);
   await sql(`update pinned_models set created_at = now() - interval '2 days' where name <> 'fresh'`);
-  await sql(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
-       scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ('one', 'anna', 'one', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 1, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-  );
+  await insertEndpoint(database.pool, { id: 'one', user_id: 'anna' });
   const spec = (id: string) => JSON.stringify({ models: [{ id }] });
   const release = `insert into releases (id, endpoint_id, version, spec, diff) values ('r' || $1::int, 'one', $1::int, $2, '[]')`;
   await sql(release, 101, spec(ids.released));

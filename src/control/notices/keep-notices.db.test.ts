@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import { systemClock } from '../../core/clock.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Metrics } from '../../core/metrics.ts';
@@ -70,13 +71,7 @@ const destination = (id: string, userId: string | null = 'ann', more: object = {
     ...more,
   });
 async function failing(id: string, user = 'ann'): Promise<void> {
-  await sql(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, $2, $1, 'QUEUE_BASED', 'any:v1', '', 1, '{}', '{}', '{ADA_24}', 1, 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-    id,
-    user,
-  );
+  await insertEndpoint(database.pool, { id, user_id: user });
   await sql(
     `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, is_lost, exited_at, phase_reason)
      values ('w' || $1, $1, $2, 1, '', '{}', 'EXITED', true, now(), 'it exited with code 1')`,

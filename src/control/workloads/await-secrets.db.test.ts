@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { newEndpoint } from '../../../test/new-endpoint.ts';
 import { newId, type WorkerId } from '../../core/ids.ts';
 import { createSecretBox, type SecretBox } from '../../core/secret-box.ts';
 import type { Actor } from '../../domain/access/actor.ts';
@@ -29,20 +30,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 async function addWorker(env: Record<string, string>) {
-  const { id: endpointId } = await change(context, anna, createEndpoint, {
-    name: 'x',
-    type: 'QUEUE_BASED',
-    image: 'i',
-    env,
-    gpu: { pools: ['ADA_24'], count: 1 },
-    workers: { min: 0, max: 1 },
-    scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeoutSeconds: 60 },
-    dataCenterIds: [],
-    networkVolumeIds: [],
-    timeoutMs: 0,
-    flashboot: 'OFF',
-    templateId: null,
-  });
+  const { id: endpointId } = await change(context, anna, createEndpoint, newEndpoint({ env }));
   const id = newId<WorkerId>();
   await insertWorkers(database.pool, [{ id, endpointId, reason: 'test', pause: null }]);
   workers.push(id);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { newEndpoint } from '../../../test/new-endpoint.ts';
 import { NO_WORKLOAD_OPTIONS } from '../../config/workload-option-settings.ts';
 import { systemClock } from '../../core/clock.ts';
 import { newId, type WorkerId } from '../../core/ids.ts';
@@ -63,20 +64,12 @@ async function runWorker(
     pools: [{ pool: 'ADA_24', gpuTypeId: 'x', dataCenterId: 'LOCAL-1', total: 100 }],
   });
   const { pool } = database;
-  const endpoint = await change({ pool, bus }, actor, createEndpoint, {
-    name: 'private',
-    type: 'QUEUE_BASED',
-    image: 'registry.test/private:1',
-    registryId,
-    gpu: { pools: ['ADA_24'], count: 1 },
-    workers: { min: 0, max: 1 },
-    scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeoutSeconds: 60 },
-    dataCenterIds: [],
-    networkVolumeIds: [],
-    timeoutMs: 0,
-    flashboot: 'OFF',
-    templateId: null,
-  });
+  const endpoint = await change(
+    { pool, bus },
+    actor,
+    createEndpoint,
+    newEndpoint({ image: 'registry.test/private:1', registryId }),
+  );
   const id = newId<WorkerId>();
   await insertWorkers(pool, [{ id, endpointId: endpoint.id, reason: 'test', pause: null }]);
   const runtime = createSimulatedRuntime({ installation: 'test', world });

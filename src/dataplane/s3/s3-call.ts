@@ -31,7 +31,7 @@ export interface S3Deps {
   logger: Logger;
 }
 
-/** Returns slots of which each name has one. */
+/** Returns slots, one for each name. */
 export function oneAtATime(): FairSlots {
   return new FairSlots({ slots: Number.POSITIVE_INFINITY, perOwner: 1 });
 }

@@ -70,14 +70,14 @@ interface Grant extends Pick<NewApiKey, 'scopes' | 'expiresAt'> {
 }
 
 /**
- * Returns the maker of a new or changed key. Throws `forbidden` if the key would permit more, live longer, or be usable from elsewhere than
+ * Returns the maker of a new or changed key, and from where its own key may be used. Throws `forbidden` if the key would permit more, live longer, or be usable from elsewhere than
  * the maker's, which is locked against revocation. What is absent is not compared.
  */
 export async function checkMaker(
   db: Db,
   maker: Actor,
   { scopes, expiresAt, allowedNetworks }: Partial<Pick<NewApiKey, 'scopes' | 'expiresAt' | 'allowedNetworks'>>,
-): Promise<{ userId: UserId; keyId: KeyId | null }> {
+): Promise<{ userId: UserId } & Pick<Grant, 'keyId' | 'allowedNetworks'>> {
   const makersKey = await findGrant(db, maker);
   if (!(scopes ?? []).every((scope) => scopesCover(makersKey.scopes, scope))) {
     throw new Failure('forbidden', 'access denied: a key cannot grant more than the key that creates it');
@@ -89,8 +89,8 @@ export async function checkMaker(
   ) {
     throw new Failure('forbidden', 'access denied: a key cannot expire later than the key that creates it');
   }
-  const madeBy = { userId: maker.personId ?? maker.userId, keyId: makersKey.keyId };
   const makers = makersKey.allowedNetworks;
+  const madeBy = { userId: maker.personId ?? maker.userId, keyId: makersKey.keyId, allowedNetworks: makers };
   if (makers.length === 0 || allowedNetworks === undefined) return madeBy;
   if (allowedNetworks.length === 0 || !allowedNetworks.every((network) => makers.includes(network))) {
     throw new Failure(

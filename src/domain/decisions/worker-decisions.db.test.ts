@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { because, CAUSES, type Claimant, seenBy } from '../../scaling/because.ts';
@@ -21,12 +22,7 @@ afterAll(() => database.drop());
 beforeEach(() => database.pool.query('delete from workers; delete from scaling_decisions; delete from endpoints'));
 
 async function endpoint(id: string): Promise<void> {
-  await database.pool.query(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, 'ann', $1, 'QUEUE_BASED', 'any:v1', '', 1, '{}', '{}', '{ADA_24}', 1, 2, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-    [id],
-  );
+  await insertEndpoint(database.pool, { id, user_id: 'ann', workers_min: 2 });
 }
 
 async function worker(id: string, wanted: string, phase = 'RUNNING', endpointId = 'e'): Promise<WorkerId> {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { createPool } from '../../db/pool.ts';
 import { listActiveEndpoints, listEndpointDemand } from './endpoint-demand.ts';
@@ -16,13 +17,7 @@ beforeEach(async () => {
 });
 
 async function addEndpoints(...ids: string[]): Promise<void> {
-  await database.pool.query(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
-       scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     select id, 'u', id, 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 2
-     from unnest($1::text[]) id`,
-    [ids],
-  );
+  for (const id of ids) await insertEndpoint(database.pool, { id, user_id: 'u', version: 2 });
 }
 
 let serial = 0;

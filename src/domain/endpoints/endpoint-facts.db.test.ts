@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import { listEndpointFacts } from './endpoint-facts.ts';
 import { getEndpointState, listEndpointStates } from './list-endpoint-states.ts';
@@ -19,15 +20,7 @@ beforeEach(async () => {
 });
 
 const sql = (text: string, ...values: unknown[]) => database.pool.query(text, values);
-const endpoint = (id: string, user = 'ann', more = '') =>
-  sql(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, $2, $1, 'QUEUE_BASED', 'any:v1', '', 1, '{}', '{}', '{ADA_24}', 1, 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 2)
-     ${more}`,
-    id,
-    user,
-  );
+const endpoint = (id: string, user = 'ann') => insertEndpoint(database.pool, { id, user_id: user, version: 2 });
 
 let workers = 0;
 async function worker(columns: Record<string, unknown>): Promise<string> {

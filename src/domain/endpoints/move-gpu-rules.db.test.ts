@@ -1,6 +1,8 @@
 /** migrations/0029-compute.sql moves the rules for GPUs that GraphQL clients had set into `gpu` of endpoints and releases. */
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import { applyMigrations, listMigrations, migrate } from '../../db/migrate.ts';
 import { transaction } from '../../db/pool.ts';
@@ -26,14 +28,8 @@ test('what was set stays, in the endpoint, its releases and its workers; what is
     odd: { minCudaVersion: 'newest' },
   };
   for (const [id, clientSettings] of Object.entries(settings)) {
-    await query(
-      `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-         workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot,
-         client_settings, version)
-       values ($1, 'ann', $1, 'QUEUE_BASED', 'i', '', 1, '{}', '{}', '{AMPERE_24}', 2, 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}',
-         0, 'OFF', $2, 1)`,
-      [id, JSON.stringify(clientSettings)],
-    );
+    const columns = { gpu_pools: ['AMPERE_24'], gpu_count: 2, client_settings: JSON.stringify(clientSettings) };
+    await insertEndpoint(database.pool, { id, user_id: 'ann', ...columns });
     const spec = JSON.stringify({ gpu, cpu: null });
     await query("insert into releases (id, endpoint_id, version, spec, diff) values ('r' || $1, $1, 1, $2, '[]')", [
       id,

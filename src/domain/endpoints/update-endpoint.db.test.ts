@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import { change } from '../change.ts';
@@ -18,11 +19,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 beforeEach(async () => {
   await database.pool.query('delete from endpoints');
-  await database.pool.query(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ('e', 'ann', 'e', 'QUEUE_BASED', 'any:v1', '', 1, '{}', '{}', '{ADA_24}', 1, 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-  );
+  await insertEndpoint(database.pool, { id: 'e', user_id: 'ann', image: 'any:v1' });
 });
 
 const update = (wanted: EndpointUpdate) =>

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import { type EndpointId, type JobId, newId, newJobId, type WorkerId } from '../../core/ids.ts';
 import { JobQueue } from './job-queue.ts';
 import { type JobFilter, type ListedJob, listJobs } from './list-jobs.ts';
@@ -30,12 +31,7 @@ const sql = (text: string, ...values: unknown[]) => database.pool.query(text, va
 
 async function endpoint(): Promise<EndpointId> {
   const id = newId<EndpointId>();
-  await sql(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max,
-       scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, 'user', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-    id,
-  );
+  await insertEndpoint(database.pool, { id, user_id: 'user' });
   return id;
 }
 

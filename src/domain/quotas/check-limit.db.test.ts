@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { newEndpoint } from '../../../test/new-endpoint.ts';
 import type { Failure } from '../../core/errors.ts';
 import { newId, type PodId, type UserId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
@@ -38,19 +39,12 @@ beforeEach(async () => {
 });
 
 const endpoint = (gpuCount = 1) =>
-  change(context, actor, createEndpoint, {
-    name: 'e',
-    type: 'QUEUE_BASED',
-    image: 'any:v1',
-    gpu: { pools: ['ADA_24'], count: gpuCount },
-    workers: { min: 0, max: 3 },
-    scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeoutSeconds: 60 },
-    dataCenterIds: [],
-    networkVolumeIds: [],
-    timeoutMs: 0,
-    flashboot: 'OFF',
-    templateId: null,
-  });
+  change(
+    context,
+    actor,
+    createEndpoint,
+    newEndpoint({ gpu: { pools: ['ADA_24'], count: gpuCount }, workers: { min: 0, max: 3 } }),
+  );
 const pod = (gpuCount = 1) =>
   change(context, actor, createPod, {
     name: 'p',

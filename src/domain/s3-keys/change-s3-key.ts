@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Failure, notFound } from '../../core/errors.ts';
 import { newId, newSecret, type S3KeyId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
-import { checkMaker, checkNewKey, findGrant } from '../access/create-api-key.ts';
+import { checkMaker, checkNewKey } from '../access/create-api-key.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { Operation, Tx } from '../change.ts';
 import { sealSecret } from '../secrets/seal-secret.ts';
@@ -28,8 +28,8 @@ export const createS3Key: Operation<
   permission: PERMISSIONS.writeAccount,
   async run({ db, actor, clock, secretBox }, input) {
     checkNewKey(clock, input);
-    await checkMaker(db, actor, input);
-    if ((await findGrant(db, actor)).allowedNetworks.length > 0) {
+    const maker = await checkMaker(db, actor, input);
+    if (maker.allowedNetworks.length > 0) {
       throw new Failure(
         'forbidden',
         'access denied: an S3 key can be used from everywhere, and the key that creates it only from its allowedAddresses',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { insertEndpoint } from '../../../test/insert-endpoint.ts';
 import { newId } from '../../core/ids.ts';
 import { ensureInstallation } from '../installation.ts';
 import { leaveRuntime } from './leave-runtime.ts';
@@ -88,11 +89,7 @@ test('another runtime restarts running pods at once, free of charge until then; 
 });
 
 test('another runtime resolves images anew that only the former one has, and keeps the digests of registries', async () => {
-  await sql(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ('e', 'u', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', '{ADA_24}', 1, 0, 1, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-  );
+  await insertEndpoint(database.pool, { id: 'e', user_id: 'u' });
   const changes = [
     ['docker', 'kubernetes', ['i@sha256:1']],
     ['kubernetes', 'docker', ['i@sha256:1']],

@@ -9,7 +9,7 @@ export interface FetchProgress {
   sizes: Map<string, number>;
 }
 
-/** Returns the progress of a fetch of files, each once, of which nothing is there. */
+/** Returns the progress of a fetch of these files, each named once, before anything is there. */
 export function beginProgress(files: readonly PinnedFile[]): FetchProgress {
   const sizes = new Map(files.map(({ digest }) => [digest as string, 0]));
   return { totalBytes: files.reduce((total, { size }) => total + size, 0), sizes };

@@ -41,8 +41,8 @@ type ValueAt<Values, Path> = Path extends `${infer Name}.${infer Rest}`
   : Values[Path & keyof Values];
 
 /**
- * All fields of a request body except the named ones, which a form leaves out or holds in a form of its own. A new field of the
- * API is thereby one of the form, until it is named.
+ * All fields of a request body except the named ones, which a form leaves out or holds in a form of its own. So a new field of
+ * the API is one of the form until it is named.
  */
 export type BodyExcept<Body, Named extends keyof Body> = Required<Omit<Body, Named>>;
 

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts';
+import { insertEndpoint } from '../../../../test/insert-endpoint.ts';
 import { workloadSpec } from '../../../../test/workload-spec.ts';
 import type { WorkerId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
@@ -34,7 +35,7 @@ beforeAll(async () => {
   await runtime.prepare('any:v1');
   logs = new LogCollector({ pool: database.pool, bus, runtime, logger: silentLogger });
   await database.pool.query("insert into users (id, name) values ('ann', 'ann')");
-  for (const flashboot of ['FLASHBOOT', 'PRIORITY_FLASHBOOT']) await insertEndpoint(flashboot);
+  for (const flashboot of ['FLASHBOOT', 'PRIORITY_FLASHBOOT']) await addEndpoint(flashboot);
   freezer = new WorkerFreezer({
     pool: database.pool,
     bus,
@@ -59,14 +60,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-async function insertEndpoint(flashboot: string): Promise<void> {
-  await database.pool.query(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, 'ann', $1, 'QUEUE_BASED', 'any:v1', '', 1, '{}', '{}', '{ADA_24}', 1, 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, $1, 1)`,
-    [flashboot],
-  );
-}
+const addEndpoint = (flashboot: string) => insertEndpoint(database.pool, { id: flashboot, user_id: 'ann', flashboot });
 
 const IDLE = because('IDLE', { seconds: 5, timeoutSeconds: 5 });
 

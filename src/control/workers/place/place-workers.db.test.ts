@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts';
+import { insertEndpoint } from '../../../../test/insert-endpoint.ts';
 import { monotonicClock } from '../../../core/clock.ts';
 import type { EndpointId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
@@ -36,12 +37,7 @@ beforeEach(async () => {
 });
 
 const endpoint = (id: string, user: string) =>
-  database.pool.query(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, $2, $1, 'QUEUE_BASED', 'any:v1', '', 1, '{}', '{}', '{ADA_24}', 1, 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'FLASHBOOT', 1)`,
-    [id, user],
-  );
+  insertEndpoint(database.pool, { id, user_id: user, flashboot: 'FLASHBOOT' });
 
 const SPEC = JSON.stringify({ gpu: { pools: ['ADA_24'], count: 1 }, networkVolumeIds: [], env: {} });
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ControlLoops } from '../../../../test/control-loops.ts';
+import { fairMs } from '../../../../test/fair-ms.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const place = (dataCenterId: string, total: number) => ({
   pool: 'ADA_24',
@@ -10,7 +11,7 @@ const place = (dataCenterId: string, total: number) => ({
   dataCenterId,
   total,
 });
-const soon = { timeout: 30_000, interval: 20 };
+const soon = { timeout: 60_000, interval: 20 };
 
 describe('in one data center', () => {
   const world = new SimulatedWorld({
@@ -35,10 +36,11 @@ describe('in one data center', () => {
     const took: number[] = [];
     for (let i = 0; i < 10; i++) {
       const healthy = await control.endpoint();
-      const submittedAt = performance.now();
-      await control.submit(healthy);
-      await vi.waitFor(async () => expect(await control.workers(healthy)).toMatchObject([{ phase: 'RUNNING' }]), soon);
-      took.push(performance.now() - submittedAt);
+      const tookMs = await fairMs(async () => {
+        await control.submit(healthy);
+        await vi.waitFor(async () => expect(await control.workers(healthy)).toMatchObject([{ phase: 'RUNNING' }]), soon);
+      });
+      took.push(tookMs);
     }
     expect(Math.max(...took)).toBeLessThan(5_000); // bounds a hang; bench/scale measures it
     const waiting = await control.workers(broken[0]!);

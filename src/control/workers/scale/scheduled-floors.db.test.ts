@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts';
+import { insertEndpoint } from '../../../../test/insert-endpoint.ts';
 import { type EndpointId, newId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { upsertFloorSchedule } from '../../../domain/scheduled-floors/floor-store.ts';
@@ -27,12 +28,7 @@ beforeEach(async () => {
   await sql('delete from workers');
   await sql('delete from endpoints');
   endpointId = newId<EndpointId>();
-  await sql(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, 'user', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', '{ADA_24}', 1, 0, 5, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-    endpointId,
-  );
+  await insertEndpoint(database.pool, { id: endpointId, user_id: 'user', workers_max: 5 });
   await sql("insert into releases (id, endpoint_id, version, spec, diff) values ($1, $1, 1, '{}', '[]')", endpointId);
   now = Date.parse('2026-01-05T07:59:58Z');
   monotonicNow = 1_000_000;

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts';
+import { insertEndpoint } from '../../../../test/insert-endpoint.ts';
 import { type EndpointId, newId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { Bus } from '../../../db/bus.ts';
@@ -20,12 +21,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 beforeEach(async () => {
   id = newId<EndpointId>();
-  await sql(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, 'user', $1, 'QUEUE_BASED', 'i', '', 1, '{}', '{}', '{ADA_24}', 1, 1, 5, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
-    id,
-  );
+  await insertEndpoint(database.pool, { id, user_id: 'user', workers_min: 1 });
   await sql("insert into releases (id, endpoint_id, version, spec, diff) values ($1, $1, 1, '{}', '[]')", id);
   await askForTrial(database.pool, { id, version: 1 }, null);
   const { pool } = database;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts';
+import { insertEndpoint } from '../../../../test/insert-endpoint.ts';
 import { type EndpointId, newId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import { askForTrial } from '../../../domain/releases/trial-store.ts';
@@ -18,12 +19,7 @@ beforeEach(async () => {
   await sql('delete from workers');
   await sql('delete from endpoints');
   id = newId<EndpointId>();
-  await sql(
-    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
-       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
-     values ($1, 'user', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', '{ADA_24}', 1, 0, 5, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 2)`,
-    id,
-  );
+  await insertEndpoint(database.pool, { id, user_id: 'user', version: 2 });
   for (const version of [1, 2])
     await sql(
       "insert into releases (id, endpoint_id, version, spec, diff) values ($1 || $2::int::text, $1, $2::int, '{}', '[]')",

@@ -5,7 +5,7 @@ import { byBytes, fromBytes, isText, LATIN1 } from './key-bytes.ts';
 import type { NameCache } from './name-cache.ts';
 import { orGone } from './or-gone.ts';
 
-/** A directory without directories in it, of which the few files were looked at together with their names. */
+/** A directory without subdirectories, whose few files were looked at together with their names. */
 export interface Leaf {
   /** In the order of their bytes, a character for each. */
   names: readonly string[];

@@ -143,8 +143,8 @@ export function newEndpointBody(values: EndpointValues): Body & Container {
 }
 
 /**
- * Returns the body of an update: only what changed, of `gpu` and `workers` only the members. What another client set and this
- * revision shows as the nearest value thereby stays.
+ * Returns the body of an update: only what changed; of `gpu` and `workers` only the members that did. So what another client set
+ * stays, even where this revision shows only the nearest value.
  */
 export function changedSettings(endpoint: Endpoint, after: EndpointValues): Schemas['UpdateEndpointRequest'] {
   const [old, now] = [newEndpointBody(endpointValues(endpoint)), newEndpointBody(after)];
