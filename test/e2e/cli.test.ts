@@ -8,18 +8,11 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { hasTmux } from '../real-terminal.ts';
 import { until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
-const hasTmux = (() => {
-  try {
-    execFileSync('tmux', ['-V']);
-    return true;
-  } catch {
-    return false;
-  }
-})();
 
 let database: TestDatabase;
 let server: ServerProcess;
