@@ -1,7 +1,8 @@
 /**
  * Bundles the program into `dist/`, in few files: Node.js takes as long to find and load a small module as to run it, and a command
  * has a hundred, a server twelve hundred. Packages stay where they are, but those that commands load. Nothing is renamed or shortened, so
- * that a stack trace can be read.
+ * that a stack trace can be read. Node.js's own modules are asked for by name: an `import` of one evaluates all that it exports, also what
+ * Node.js would load only when it is used, such as `process.report`, or worker threads for `node:util`.
  */
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
@@ -91,6 +92,7 @@ export async function buildProgram(
         buildEnd() {
           chunks = chunksOf(this, join(root, 'src'));
         },
+        renderChunk: (code) => withoutImports(code),
       },
     ],
     checks: { ineffectiveDynamicImport: false },
@@ -108,6 +110,16 @@ export async function buildProgram(
   } finally {
     await bundle.close();
   }
+}
+
+/** Returns a file with its imports of Node.js's own modules as calls that leave alone what is not used of them. */
+function withoutImports(code: string): string {
+  return code.replaceAll(/^import (.+) from "(node:[\w/]+)";$/gm, (_, names: string, id: string) => {
+    const [, whole, named] = /^([\w$]+)?(?:, )?(?:\{(.+)\})?$/.exec(names) ?? [];
+    const found = [whole, named && `{${named.replaceAll(' as ', ': ')}}`].filter((one) => one !== undefined);
+    if (found.length === 0) throw new Error(`this import of ${id} has another form: ${names}`);
+    return `const ${found.map((one) => `${one} = process.getBuiltinModule("${id}")`).join(', ')};`;
+  });
 }
 
 /** Returns the texts that those who pass on the packages in the bundle must pass on. */

@@ -5,7 +5,7 @@
 #                operator may put behind and in front of Podyard
 #   containers   a container engine, docker-compose, ip, a private registry and BusyBox
 #   podman       Podman as root, on a socket and with a storage of its own (scripts/podman-up.sh)
-#   browser      Chromium
+#   browser      Chromium, and tmux
 #   release      debootstrap, and namespaces for what is installed in its trees; shellcheck and systemd-analyze for the installer;
 #                skopeo and a registry, which the release is published in; QEMU, which runs programs for arm64
 #   cluster      the programs of a Kubernetes cluster, built once from Debian's source package (test/kubernetes/kube-up.sh)
@@ -135,7 +135,10 @@ for need; do
         node test/release/make-trees.ts || missing="$missing trees-of-Debian"
       fi
       ;;
-    browser) need_program chromium chromium ;;
+    browser)
+      need_program chromium chromium
+      need_program tmux tmux
+      ;;
     cluster) need_cluster ;;
     *)
       say "unknown: $need" >&2

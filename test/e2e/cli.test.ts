@@ -9,17 +9,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { MAIN } from '../podyard-main.ts';
+import { hasTmux } from '../real-terminal.ts';
 import { until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
-
-const hasTmux = (() => {
-  try {
-    execFileSync('tmux', ['-V']);
-    return true;
-  } catch {
-    return false;
-  }
-})();
 
 let database: TestDatabase;
 let server: ServerProcess;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProcesses } from '../find-processes.ts';
+import { packageMirrors } from '../package-mirrors.ts';
 import { Api, until } from './api.ts';
 import { RemoteDev } from './dev-remote.ts';
 import { run, runToFailure } from './podyard-command.ts';
@@ -16,7 +17,7 @@ let api: Api;
 let home: string;
 let env: Record<string, string>;
 beforeAll(async () => {
-  server = await ServerProcess.start({ runtime: 'process', env: mirrors() });
+  server = await ServerProcess.start({ runtime: 'process', env: packageMirrors() });
   api = new Api(server);
   home = await mkdtemp(join(tmpdir(), 'podyard-home-'));
   env = { PODYARD_URL: server.url, PODYARD_API_KEY: server.key, HOME: home };
@@ -25,12 +26,6 @@ afterAll(async () => {
   await server?.dispose();
   await rm(home, { recursive: true, force: true });
 });
-
-/** Where this machine gets packages. */
-function mirrors(): Record<string, string> {
-  const names = ['npm_config_registry', 'NODE_EXTRA_CA_CERTS', 'HTTPS_PROXY', 'https_proxy', 'NO_PROXY', 'no_proxy'];
-  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
-}
 
 const idOf = async (name: string): Promise<string> =>
   JSON.parse(await run(['endpoints', 'get', name, '--json'], env)).id;

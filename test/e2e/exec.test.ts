@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { MAIN } from '../podyard-main.ts';
+import { hasTmux } from '../real-terminal.ts';
 import { until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
@@ -169,7 +170,7 @@ test('a copy that fails on this machine, or of what is no file, says so', async 
 });
 
 test('with a terminal: keys, size, Ctrl-C, and the terminal is restored', { timeout: 30_000 }, async ({ skip }) => {
-  skip(!hasTmux(), 'needs tmux');
+  skip(!hasTmux, 'needs tmux');
   const socket = `podyard-${newId()}`;
   const tmux = (...args: string[]) =>
     execFileSync('tmux', ['-L', socket, '-f', '/dev/null', ...args], { env, encoding: 'utf8' });
@@ -199,12 +200,3 @@ test('with a terminal: keys, size, Ctrl-C, and the terminal is restored', { time
     tmux('kill-server');
   }
 });
-
-function hasTmux(): boolean {
-  try {
-    execFileSync('tmux', ['-V']);
-    return true;
-  } catch {
-    return false;
-  }
-}

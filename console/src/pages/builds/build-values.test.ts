@@ -15,8 +15,22 @@ test.each<[string, string[]]>([
     "npm error 404  'lefpad@*' is not in this registry.",
     [
       'npm error code E404',
+      'npm error 404 Not Found - GET https://registry.npmjs.org/lefpad - Not found',
+      'npm error 404',
       "npm error 404  'lefpad@*' is not in this registry.",
+      'npm error 404',
+      'npm error 404 Note that you can also install from a',
+      'npm error 404 tarball, folder, http url, or git folder.',
       'npm error A complete log of this run can be found in: /root/.npm/_logs/1.log',
+    ],
+  ],
+  [
+    'npm error notarget No matching version found for is-number@999.0.0.',
+    [
+      'npm error code ETARGET',
+      'npm error notarget No matching version found for is-number@999.0.0.',
+      'npm error notarget In most cases you or one of your dependencies are requesting',
+      "npm error notarget a package version that doesn't exist.",
     ],
   ],
   [

@@ -49,14 +49,17 @@ export interface BuildFailure {
 /** Lines that programs print below the one that says why they failed. */
 const NOISE = /^(\[notice\]|npm (notice|warn)|npm error A complete log of this run|note: )|^\s*$/i;
 const MAX_SENTENCE = 280;
-const TELLING = /error|exception|failed|fatal|cannot|can't|could not|not found|no such|no matching|denied|unknown/i;
+const TELLING =
+  /error|exception|failed|fatal|cannot|can't|could not|not found|not in|no such|no matching|denied|unknown/i;
+/** All lines of npm about an error begin so, also its advice. */
+const NPM = /^npm error (?:code |notarget |404 )?/;
 
 /** Splits the reason of a build that failed. Output is as a terminal leaves it. */
 export function failureOf(reason: string): BuildFailure {
   const [, sentence, output] = /^(.*?)(?: Its last lines)?:\n(.*)$/s.exec(reason) ?? [];
   const lines = output?.split('\n').map(plainText) ?? [];
   const telling = lines.filter((line) => !NOISE.test(line));
-  const line = telling.findLast((each) => TELLING.test(each)) ?? telling.at(-1);
+  const line = telling.findLast((each) => TELLING.test(each.replace(NPM, ''))) ?? telling.at(-1);
   if (sentence === undefined || line === undefined) return { line: asSentence(reason), sentence: null, output: '' };
   return { line: line.trim(), sentence: asSentence(shortened(sentence)), output: lines.join('\n') };
 }

@@ -38,7 +38,10 @@ describe('in one data center', () => {
       const healthy = await control.endpoint();
       const tookMs = await fairMs(async () => {
         await control.submit(healthy);
-        await vi.waitFor(async () => expect(await control.workers(healthy)).toMatchObject([{ phase: 'RUNNING' }]), soon);
+        await vi.waitFor(
+          async () => expect(await control.workers(healthy)).toMatchObject([{ phase: 'RUNNING' }]),
+          soon,
+        );
       });
       took.push(tookMs);
     }
