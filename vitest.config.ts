@@ -98,7 +98,7 @@ export default defineConfig({
     pool: 'forks',
     // One process runs many files and loads each module once: loading them takes more than most tests do.
     isolate: false,
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     // Vitest's own second is too short for a machine that has more to do.
     expect: { poll: { timeout: 20_000 } },

@@ -16,4 +16,4 @@ test('a start loads two packages, no command, no fetch and no table of locales: 
     isUndiciLoaded: false,
   });
   for (const name of ['ajv', 'ajv-formats', 'fast-uri']) expect(loaded.packages).not.toContain(name);
-}, 30_000);
+});

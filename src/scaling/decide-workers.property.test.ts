@@ -1,9 +1,7 @@
 import fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { decideWorkers, type ScalingAction, type ScalingDecision } from './decide-workers.ts';
 import { liveOf, type ScalingInput, type ScalingWorker } from './situation.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** Random worlds: any mixture of settings, demand, workers, releases, failures, memory and clocks. */
 const NOW = 10_000_000;

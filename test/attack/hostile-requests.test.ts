@@ -62,7 +62,7 @@ beforeAll(async () => {
   const targets = await makeTargets();
   known = { ...targets, records: {}, foreign: { endpointId: neighbor.endpointId, jobId: foreign.id } };
   known = { ...known, records: await makeRecords() };
-}, 180_000);
+});
 afterAll(async () => {
   await neighbor?.stop();
   await server?.dispose();

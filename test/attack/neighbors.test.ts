@@ -1,11 +1,9 @@
 /** No client starves its neighbors on any plane, whatever it is answered: docs/guide/security.md, "Floods". */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectUnharmed, untilCalm } from './beside-flood.ts';
 import { Bystander, quantile } from './bystander.ts';
 import { Neighborhood } from './neighborhood.ts';
 import { PLANES } from './planes.ts';
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 180_000 });
 
 const isThorough = process.env.PODYARD_TEST_THOROUGH === 'true';
 const MEASURE_MS = isThorough ? 5_000 : 600;

@@ -69,4 +69,4 @@ test('readers that read nothing of large results and streams keep the memory bou
   expect(peakRssMb(server.pid)).toBeLessThanOrEqual(MAX_RSS_MB);
   expect(server.isRunning).toBe(true);
   await neighbor.expectUnharmed('slow readers', 1_000); // few jobs in short time, and each large result takes a moment to read
-}, 180_000);
+});

@@ -83,7 +83,7 @@ test('while the disk is full jobs are refused with the reason, the server is not
   for (const id of accepted) expect((await api.status(endpoint, id)).status).toBe('IN_QUEUE');
   expect(server.stderr).toContain('the database fails');
   expect(server.stderr).not.toContain('request failed');
-}, 180_000);
+});
 
 test('without a free connection requests are refused with the reason, and answered once there is one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'podyard-connections-'));

@@ -96,4 +96,4 @@ test('without a free descriptor a listing of files has all of them, or fails', a
   }
   expect(new Set(answers.map(({ status }) => status))).toContain(503);
   await expect.poll(async () => (await list()).found).toEqual(keys);
-}, 120_000);
+});

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../src/core/logger.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';
@@ -15,8 +15,6 @@ import { podyard, run, runToFailure } from '../e2e/podyard-command.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasEngine } from '../engine.ts';
 import { OwnEngine } from '../own-engine.ts';
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
 const MIB = 2 ** 20;
 /** Builds leave so much free. */

@@ -1,10 +1,8 @@
 import Docker from 'dockerode';
-import { beforeAll, expect, vi } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { until } from '../e2e/api.ts';
 import { clusterTests } from '../e2e/clusters.ts';
 import { describeWithEngine, needExampleImages } from './container-engine.ts';
-
-vi.setConfig({ testTimeout: 150_000 }); // server restarts are slow on a busy machine
 
 /** Says what a URL answers, once. */
 const LOOK = `

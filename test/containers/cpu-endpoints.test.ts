@@ -20,7 +20,7 @@ describeWithEngine('workers of CPU endpoints in containers', () => {
     await needExampleImages();
     server = await ServerProcess.start({ runtime: 'docker' });
     api = new Api(server);
-  }, 150_000);
+  });
   afterAll(() => server?.dispose());
 
   const statusWith = async (key: string, path: string) =>

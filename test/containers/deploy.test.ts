@@ -107,5 +107,5 @@ describeWithEngine('a folder is deployed', () => {
     }
     const { endpoints } = await api.call<{ endpoints: { name: string }[] }>('GET', '/v2/serverless');
     expect(endpoints.map(({ name }) => name)).not.toContain('distant');
-  }, 180_000);
+  });
 });

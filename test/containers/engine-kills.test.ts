@@ -6,7 +6,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/core/logger.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';
@@ -18,8 +18,6 @@ import { findProcesses } from '../find-processes.ts';
 import { ModelHub } from '../model-hub.ts';
 import { OwnEngine } from '../own-engine.ts';
 import { describeWithEngine } from './container-engine.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const NAME = 'acme/tiny';
 const SIZE = 2_000_000;

@@ -1,10 +1,8 @@
 import Docker from 'dockerode';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Api, type LogEvent, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { containerOf, containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
-
-vi.setConfig({ testTimeout: 180_000 }); // disks are measured every half minute
 
 /** Makes a file of that many megabytes, and stays. The engine counts its length, not the blocks that it occupies. */
 const fill = (megabytes: number) =>
@@ -18,7 +16,7 @@ describeWithEngine('memory, CPU and disk of workloads in containers', () => {
     await needExampleImages();
     server = await ServerProcess.start({ runtime: 'docker' });
     api = new Api(server);
-  }, 150_000);
+  });
   afterAll(() => server?.dispose());
 
   test('a worker and a pod with a GPU get their share of the machine, and are the first to go when memory runs out', async () => {

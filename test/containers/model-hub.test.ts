@@ -1,14 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { ModelHub } from '../model-hub.ts';
 import { describeWithEngine, needExampleImages } from './container-engine.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const SIZE = 6_000_000;
 

@@ -115,7 +115,7 @@ test('a move killed halfway changes nothing; a complete one carries everything t
   await run(['move', '--data-dir', server.dataDir, '--database-url', to, '--to', 'embedded']);
   await server.start();
   await checkEverything(server);
-}, 180_000);
+});
 
 test('a backup that is killed leaves no connection and no file that looks like one, and the next one removes its part', async () => {
   const { url, pool } = databases[1]!; // nothing was moved away from it
@@ -149,4 +149,4 @@ test('a restore killed halfway leaves nothing; after a complete one another serv
   expect(await run(args)).toContain('Then stop the old server before you start one here');
   await elsewhere.start();
   await checkEverything(elsewhere);
-}, 180_000);
+});

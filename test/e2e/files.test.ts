@@ -199,7 +199,7 @@ test(
     expect(await runToFailure(['volumes', 'ls', 'data:own'], env, 4)).toContain("no file or directory 'own'");
     expect(await podyard(['volumes', 'ls'], env)).toContain('LOCAL-1');
   },
-  TIME_LIMIT_MS,
+  2 * TIME_LIMIT_MS,
 );
 
 test(

@@ -2,13 +2,11 @@
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from './api.ts';
 import { run } from './podyard-command.ts';
 import { ServerProcess } from './server-process.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const KIT = new URL('../../workers/javascript/podyard-worker.js', import.meta.url).pathname;
 

@@ -7,10 +7,10 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MAIN } from '../podyard-main.ts';
 import { Api } from './api.ts';
+import { COMMAND_TIME_LIMIT_MS } from './podyard-command.ts';
 import { ServerProcess } from './server-process.ts';
 
 const SECRETS = 150; // more than one batch of a rotation
-const TIME_LIMIT_MS = 60_000;
 
 let server: ServerProcess;
 let api: Api;
@@ -28,7 +28,7 @@ function rotateKey(): Command {
   const child = spawn(process.execPath, [MAIN, 'secrets', 'rotate-key', '--data-dir', server.dataDir], {
     env: { PATH, HOME },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: TIME_LIMIT_MS,
+    timeout: COMMAND_TIME_LIMIT_MS,
     killSignal: 'SIGKILL',
   }) as Command;
   Object.assign(child, { stdoutText: '', stderrText: '' });

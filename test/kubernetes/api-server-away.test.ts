@@ -76,7 +76,7 @@ describeOnOwnCluster('an API server that is unreachable for a minute', () => {
     await api.delete(id);
     await api.delete(idle);
     await until('all are gone', async () => (await life.cluster.client.list(life.path('pods'))).length === 0);
-  }, 180_000);
+  });
 
   test('a server that starts meanwhile answers and finds its workers', async () => {
     const { api, server } = life;

@@ -36,7 +36,7 @@ describeOrSkip('builds on a cluster', () => {
       PODYARD_BUILD_REGISTRY_AUTH: file,
     };
     return () => registry.dispose();
-  }, 60_000);
+  });
   const life = ServerOnCluster.use({
     images: ['podyard/echo-js:dev'],
     place: async (cluster) => {
@@ -105,7 +105,7 @@ describeOrSkip('builds on a cluster', () => {
     await api.call('POST', `/v2/serverless/${id}/releases/${releases.at(-1)!.id}/rollback`);
     await until('the former code answers', async () => (await api.runToEnd(id, {})).output === 'one');
     await api.delete(id);
-  }, 240_000);
+  });
 
   test('what the registry has for builds is nobody’s by another name', async () => {
     const image = `${registry.host}/team/builds:anything`;
@@ -124,5 +124,5 @@ describeOrSkip('builds on a cluster', () => {
     expect(await builds({ PODYARD_BUILD_ENGINE: 'unix:///nowhere.sock' })).toMatch(
       /cannot be reached.*\/nowhere\.sock/,
     );
-  }, 120_000);
+  });
 });

@@ -15,7 +15,7 @@ describeOnCluster('podyard doctor with a cluster', () => {
     cluster = await Cluster.use();
     place = await placeOnCluster(cluster, { gpus: 4 });
     folder = await ServerProcess.create({ runtime: 'kubernetes', ...place });
-  }, 120_000);
+  });
   afterAll(async () => {
     await folder?.dispose();
     await cluster?.dispose();
@@ -30,7 +30,7 @@ describeOnCluster('podyard doctor with a cluster', () => {
     expect(found('rights')).toEqual([`everything needed in namespace ${place.namespace}`]);
     expect(found('nodes').join()).toContain('ADA_24 4 GPUs on 1 node');
     expect(findings.some(({ what }) => what === 'engine')).toBe(false);
-  }, 60_000);
+  });
 
   test('names every missing permission of an account without any', async () => {
     const name = 'nobody';
@@ -61,5 +61,5 @@ describeOnCluster('podyard doctor with a cluster', () => {
     expect(text).toContain('not allowed to get, list, watch pods; list, watch nodes; create, patch, delete pods');
     expect(text).toContain('create, get, list, patch, delete secrets');
     expect(text).not.toContain(status.token);
-  }, 60_000);
+  });
 });

@@ -110,7 +110,7 @@ describe('on a new Debian 12 with curl and sudo', () => {
     expect(await onMachine(uninstall!)).toContain('Podyard is removed; its data is in /var/lib/podyard');
     expect(await onMachine('ls /var/lib/podyard; ls /opt/podyard')).toMatch(/^[^/]*\bpostgres\b/);
     expect(await machine.sh('podyard --version')).toMatchObject({ code: 127 });
-  }, 180_000);
+  });
 });
 
 test('the command for npx takes the tour, where npm has installed the package', async () => {
@@ -124,4 +124,4 @@ test('the command for npx takes the tour, where npm has installed the package', 
   const { stdout } = await run('sh', ['-e', '-c', demo!], { cwd: place, env, timeout: 120_000, maxBuffer: 2 ** 24 });
   expect(stdout).toMatch(/release/);
   expect(await readdir(place)).toContain('.podyard');
-}, 150_000);
+});

@@ -105,4 +105,4 @@ test('--user installs a service of the user’s own systemd, which runs jobs, co
   expect(removed, removed.output).toMatchObject({ code: 0 });
   expect((await machine.sh(`find ${home} -name '*podyard*'`)).stdout).toBe('');
   expect((await machine.sh('systemctl is-active podyard')).stdout).toBe('active\n'); // the system's own is another
-}, 240_000);
+});

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { testTerminal } from '../../../test/test-terminal.ts';
 import { silentLogger } from '../../core/logger.ts';
@@ -31,8 +31,6 @@ function migrationsOfFirstRelease(): string[] {
   const text = readFileSync(new URL('../../../test/fixtures/upgrade/v0.1.0.backup', import.meta.url), 'latin1');
   return JSON.parse(text.slice(text.indexOf('{'), text.indexOf('\n'))).migrations;
 }
-
-vi.setConfig({ testTimeout: 60_000 }); // each test creates one or more schemas
 
 let source: TestDatabase;
 let target: TestDatabase;

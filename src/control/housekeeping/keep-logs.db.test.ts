@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { appendLogLines } from '../../domain/logs/append-log-lines.ts';
@@ -6,8 +6,6 @@ import type { LogLimits } from '../../domain/logs/decide-segments.ts';
 import { listLogSegments, readSegmentBytes } from '../../domain/logs/log-segments.ts';
 import { searchLog } from '../../domain/logs/search-log.ts';
 import { LogKeeper } from './keep-logs.ts';
-
-vi.setConfig({ testTimeout: 60_000 }); // some MiB of lines each
 
 const DAY_MS = 86_400_000;
 const MIB = 2 ** 20;

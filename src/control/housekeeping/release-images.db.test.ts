@@ -10,8 +10,6 @@ import { rollbackRelease } from '../../domain/releases/rollback-release.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import { SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const soon = { timeout: 30_000, interval: 20 };
 const failures = new Map<string, string>();
 /** How long a registry takes to answer for an image. */

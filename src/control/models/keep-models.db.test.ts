@@ -20,7 +20,6 @@ import { pinModel } from '../../domain/models/pinned-model-store.ts';
 import { ModelStore } from '../../models/store/model-store.ts';
 import { keepModelsLoop } from './keep-models.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
 const soon = { timeout: 30_000, interval: 20 };
 const root = mkdtempSync(join(tmpdir(), 'podyard-models-'));
 const MB = 1_000_000;

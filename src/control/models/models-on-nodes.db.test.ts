@@ -18,8 +18,6 @@ import { ModelStore } from '../../models/store/model-store.ts';
 import type { Runtime, StartOptions, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const soon = { timeout: 30_000, interval: 20 };
 const root = mkdtempSync(join(tmpdir(), 'pn-'));
 const node = join(root, 'node');

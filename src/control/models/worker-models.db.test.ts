@@ -14,8 +14,6 @@ import { ModelStore } from '../../models/store/model-store.ts';
 import type { Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const soon = { timeout: 30_000, interval: 20 };
 const root = mkdtempSync(join(tmpdir(), 'podyard-models-'));
 const world = new SimulatedWorld({

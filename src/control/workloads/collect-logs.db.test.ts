@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import type { LogRates } from '../../config/limit-settings.ts';
 import { newId, type UserId } from '../../core/ids.ts';
@@ -9,8 +9,6 @@ import { writeLimits } from '../../domain/quotas/limit-store.ts';
 import { readLogUsage } from '../../domain/quotas/log-usage.ts';
 import type { LogLine, Runtime } from '../../runtimes/runtime.ts';
 import { LogCollector } from './collect-logs.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 let database: TestDatabase;
 let userId: UserId;

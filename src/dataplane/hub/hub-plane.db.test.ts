@@ -22,8 +22,6 @@ import { answerOnWire } from '../wire/wire-response.ts';
 import { WireServer } from '../wire/wire-server.ts';
 import { HubPlane } from './hub-plane.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 /** On a machine with other work. */
 const PATIENCE = { timeout: 20_000 };
 const NAME = 'acme/tiny';

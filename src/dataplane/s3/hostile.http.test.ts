@@ -16,11 +16,10 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type S3Person, type S3TestKey, type S3TestServer, startS3Server } from '../../../test/s3-server.ts';
 import type { VolumeId } from '../../core/ids.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
 const MIB = 2 ** 20;
 
 let server: S3TestServer;

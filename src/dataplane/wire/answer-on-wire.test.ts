@@ -194,7 +194,7 @@ test('a client gets no more pipelined answers than it reads', async () => {
   expect(answered).toBeLessThan(10);
   socket.resume();
   await expect.poll(() => answered, { timeout: 20_000 }).toBe(50);
-}, 30_000);
+});
 
 test('requests that come together are all answered in order, also if their client has ended its side', async () => {
   const socket = await open();
@@ -316,7 +316,7 @@ test('TLS', async () => {
   expect(answer).toContain('X-All: 1\r\n');
   expect(answer.length).toBeGreaterThan(LARGE / 2);
   expect(answer).toMatch(/ok €$/);
-}, 20_000);
+});
 
 describe('a body', () => {
   afterEach(() => void vi.useRealTimers());

@@ -99,7 +99,7 @@ describe('the public listener with a certificate', () => {
       return (await shown(port)).name;
     };
     await expect.poll(renew, { interval: 2000, timeout: 40_000 }).toBe('second.localhost');
-  }, 60_000);
+  });
 
   it('rejects a key of another certificate', async () => {
     await copyFile(join(FIXTURES, 'second.key'), files.keyFile);

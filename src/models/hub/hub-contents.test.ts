@@ -9,8 +9,6 @@ import { HUB_FOLDER } from '../store/model-paths.ts';
 import { ModelStore } from '../store/model-store.ts';
 import { HubContents } from './hub-contents.ts';
 
-vi.setConfig({ testTimeout: 30_000 });
-
 const PATIENCE = { timeout: 20_000 };
 
 /** The hub and the store of a machine fill one disk, of which 10 MB are free and 5 MB stay so. */

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ModelHub, useOf } from '../../../test/model-hub.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
@@ -23,8 +23,6 @@ import { copyModels } from './copy-models.ts';
 import { ModelDoor } from './model-door.ts';
 import { withNodeLock } from './node-lock.ts';
 import type { NodeStoreOptions } from './node-store.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const root = mkdtempSync(join(tmpdir(), 'pn-'));
 const store = join(root, 'store');

@@ -53,7 +53,7 @@ test('a process that is killed in the middle loses nothing that was written: eac
   expect(hub.sentBytes).toBeGreaterThanOrEqual(8 * MB - kept);
   expect(hub.sentBytes).toBeLessThanOrEqual(8 * MB - kept + 500);
   expect(begun()).toEqual([]);
-}, 60_000);
+});
 
 test.skipIf(process.getuid?.() !== 0)(
   'a disk that is full fails the start with a reason, other models stay, and it goes on when there is room',

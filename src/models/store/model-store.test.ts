@@ -19,8 +19,6 @@ import type { PinnedModel } from '../../domain/models/pinned-model.ts';
 import { FileFetcher } from '../fetch/file-fetcher.ts';
 import { ModelStore, type ModelStoreOptions } from './model-store.ts';
 
-vi.setConfig({ testTimeout: 30_000 });
-
 const anna = 'anna' as UserId;
 const ben = 'ben' as UserId;
 const MB = 1_000_000;

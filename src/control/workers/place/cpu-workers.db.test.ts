@@ -5,8 +5,6 @@ import { change } from '../../../domain/change.ts';
 import { updateEndpoint } from '../../../domain/endpoints/update-endpoint.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const GIB = 2 ** 30;
 const soon = { timeout: 15_000, interval: 20 };
 const specs: { env: Readonly<Record<string, string>>; cpus: number | null; memoryBytes: number | null }[] = [];

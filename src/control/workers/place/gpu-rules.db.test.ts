@@ -2,8 +2,6 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { ControlLoops } from '../../../../test/control-loops.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const soon = { timeout: 15_000, interval: 20 };
 const place = (gpuTypeId: string, cudaVersion: string) => ({
   pool: 'AMPERE_24',

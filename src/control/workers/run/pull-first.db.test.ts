@@ -4,8 +4,6 @@ import type { EndpointId } from '../../../core/ids.ts';
 import { workerStages } from '../../../domain/workers/worker-timeline.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const soon = { timeout: 30_000, interval: 20 };
 const world = new SimulatedWorld({
   pools: [{ pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterId: 'DC-1', total: 1 }],

@@ -7,8 +7,6 @@ import { insertWorkers } from '../../../domain/workers/insert-workers.ts';
 import type { Observed, Runtime } from '../../../runtimes/runtime.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const soon = { timeout: 15_000, interval: 20 };
 const createWorld = () =>
   new SimulatedWorld({

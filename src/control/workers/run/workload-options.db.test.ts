@@ -4,8 +4,6 @@ import { upsertWorkloadOptions } from '../../../domain/workload-options/workload
 import type { WorkloadSpec } from '../../../runtimes/runtime.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const started: WorkloadSpec[] = [];
 let control: ControlLoops;
 beforeAll(async () => {

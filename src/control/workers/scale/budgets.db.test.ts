@@ -5,8 +5,6 @@ import { listDecisions } from '../../../domain/decisions/record-decision.ts';
 import { explainWaiting } from '../../../domain/workers/explain-waiting.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 30_000 });
-
 const soon = { timeout: 15_000, interval: 20 };
 const REASON = 'the monthly budget of 5 USD is used up; it is renewed on';
 

@@ -12,7 +12,6 @@ import { bareTrial } from '../../../domain/releases/trial.ts';
 import type { Behaviour } from '../../../runtimes/simulated/simulated-world.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
 const soon = { timeout: 30_000, interval: 20 };
 
 const TRACEBACK = ['Traceback (most recent call last):', "KeyError: 'TOKEN'"];

@@ -7,8 +7,6 @@ import { readEndpointUsers, readUses } from '../../../domain/quotas/endpoint-use
 import { writeLimits } from '../../../domain/quotas/limit-store.ts';
 import { SimulatedWorld } from '../../../runtimes/simulated/simulated-world.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const soon = { timeout: 15_000, interval: 20 };
 const HUGE = 2_147_483_647;
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
   await mkdir(join(path, '5'));
   expected = [...names, '5/'].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   folder = await Folder.open(path);
-}, 60_000);
+});
 afterAll(async () => {
   await folder.close();
   await rm(path, { recursive: true, force: true });

@@ -167,7 +167,7 @@ test('an abort while an upload is completed leaves the whole file or none', asyn
     expect(size).toBe(completed.status === 'fulfilled' ? 5 * MIB + 3 : 0);
     expect(await hidden()).toEqual([]);
   }
-}, 60_000);
+});
 
 test('a part can be copied from a range of another file', async () => {
   await s3.send(new PutObjectCommand({ Bucket, Key: 'digits', Body: '0123456789' }));

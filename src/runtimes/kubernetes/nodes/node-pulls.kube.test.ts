@@ -48,7 +48,7 @@ describeOrSkip('images ahead on a real cluster', () => {
     await runtime?.close();
     await cluster?.dispose();
     await registry?.dispose();
-  }, 120_000);
+  });
 
   const podsLeft = () => cluster.client.list(`/api/v1/namespaces/${namespace}/pods`);
 

@@ -44,7 +44,7 @@ test('each line is read once, in order, across broken and truncated streams', as
   for await (const line of cluster.runtime.logs('w1', { follow: true, signal })) read.push(line);
   expect(read.map(({ line }) => line)).toEqual(lines.map((_, i) => `line ${i}`));
   expect(pass).toBeGreaterThanOrEqual(3);
-}, 60_000);
+});
 
 test('the last lines are asked for by number, also after the end; a pod without a container or that is gone has none', async () => {
   const asked: string[] = [];
@@ -109,7 +109,7 @@ test('a silent program does not delay the lines of others', async () => {
   expect(signal.aborted).toBe(false);
   abort.abort();
   await silent;
-}, 20_000);
+});
 
 test.each([400, 500])(
   'a refusal for one pod, with %i, does not block the node’s other pods',
@@ -143,7 +143,7 @@ test('the lines of a pod that ends are read at once, whatever its node did befor
   cluster.pod.metadata.deletionTimestamp = '2026-01-01T00:00:30Z';
   cluster.change(undefined);
   expect(await line).toBe('last words');
-}, 20_000);
+});
 
 test('a line split across chunks is one line, and text without a time is none', () => {
   const text = Buffer.from(
