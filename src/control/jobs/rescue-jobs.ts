@@ -152,7 +152,7 @@ export class JobRescuer {
     });
     notify.ended(timedOut);
     for (const { workerId } of timedOut) if (workerId !== null) notify.jobStop(workerId);
-    notify.ended(await queue.expireQueued(EXPIRE_BATCH));
+    notify.ended(await queue.expireQueued(EXPIRE_BATCH, this.#grace.validUntilMs));
   }
 
   /**
