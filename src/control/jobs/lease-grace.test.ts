@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { LeaseGrace } from './lease-grace.ts';
+import { describeInterruption, LeaseGrace } from './lease-grace.ts';
 
 const LEASE_MS = 40_000;
 const monotonic = { time: 0, now: () => monotonic.time };
@@ -53,6 +53,11 @@ test('checks in time are no interruption', () => {
     expect(check(200)).toBeNull();
   }
   expect(grace.isOver).toBe(true);
+});
+
+test('the log says whether the clock jumped or something stood still', () => {
+  expect(describeInterruption({ lateMs: 20_000, jumpMs: 0 })).toContain('stood still');
+  expect(describeInterruption({ lateMs: 0, jumpMs: -7_200_000 })).toContain('clock was set');
 });
 
 describe('leases begin anew', () => {

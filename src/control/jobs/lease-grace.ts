@@ -11,6 +11,13 @@ export interface Interruption {
   jumpMs: number;
 }
 
+/** Says what interrupted, for the log. */
+export function describeInterruption({ jumpMs }: Interruption): string {
+  return jumpMs === 0
+    ? 'this process, its machine or the database stood still: leases begin anew'
+    : 'the database’s clock was set, or its machine slept: leases begin anew, and times of running work move along';
+}
+
 /**
  * Decides from when on silence counts against a worker. A lease is judged only after a full period in which this process
  * could have heard of every heartbeat: since it began to lead, since it was last interrupted, and since the database's

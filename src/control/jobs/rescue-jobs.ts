@@ -10,7 +10,7 @@ import type { EndedJob } from '../../domain/jobs/job.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { moveTimes } from '../../domain/workers/move-times.ts';
 import { because } from '../../scaling/because.ts';
-import { LeaseGrace } from './lease-grace.ts';
+import { describeInterruption, LeaseGrace } from './lease-grace.ts';
 
 /** While there is a job or a worker, and otherwise: an idle server costs next to nothing. */
 const TICK_MS = 1_000;
@@ -137,7 +137,7 @@ export class JobRescuer {
     const interruption = this.#grace.check(askedAt, databaseMs);
     if (interruption) {
       const { lateMs, jumpMs } = interruption;
-      logger.warn({ lateMs, jumpMs }, 'interrupted: leases begin anew');
+      logger.warn({ lateMs: Math.round(lateMs), jumpMs: Math.round(jumpMs) }, describeInterruption(interruption));
       if (jumpMs !== 0) await moveTimes(pool, jumpMs);
       bus.publish('clock', '');
     }
@@ -152,7 +152,7 @@ export class JobRescuer {
     });
     notify.ended(timedOut);
     for (const { workerId } of timedOut) if (workerId !== null) notify.jobStop(workerId);
-    notify.ended(await queue.expireQueued(EXPIRE_BATCH));
+    notify.ended(await queue.expireQueued(EXPIRE_BATCH, this.#grace.validUntilMs));
   }
 
   /**

@@ -265,6 +265,27 @@ test('pausing the endpoint stops it, with a reason; a portion is at most half of
   expect((await get(id)).reason).toBeNull();
 });
 
+test('a budget that is used up in the middle of a batch stops it, with a reason, until it is raised', async () => {
+  const id = await finalized(300);
+  await sql('update endpoints set workers_max = 1 where id = $1', endpointId);
+  await runner().runOnce();
+  const queued = () => sql('select count(*)::int as count from jobs where batch_id = $1', id);
+  expect(await queued()).toEqual([{ count: 250 }]);
+  await sql(
+    `insert into budgets (id, user_id, owner, amount, action, notify_at, month, spent)
+     select 'b1', user_id, 'USER', 5, 'STOP', '{80}', date_trunc('month', now() at time zone 'UTC')::date, 5 from endpoints where id = $1`,
+    endpointId,
+  );
+  for (const job of await take(200)) await complete(job.id);
+  await runner().runOnce();
+  expect((await get(id)).reason).toMatch(/^the monthly budget of 5 USD is used up; it is renewed on /);
+  expect(await queued()).toEqual([{ count: 50 }]);
+  await sql("update budgets set amount = 10 where id = 'b1'");
+  await runner().runOnce();
+  expect((await get(id)).reason).toBeNull();
+  expect(await queued()).toEqual([{ count: 100 }]);
+});
+
 test('purging the queue leaves batches alone', async () => {
   const id = await finalized(3);
   await runner().runOnce();

@@ -5,10 +5,12 @@ import { AGING_MS, type BatchFacts, decideBatch, numbersAt, WINDOW } from './dec
 const NOW = 1_000_000_000;
 const fresh: BatchFacts = {
   ...{ received: 10_000, accepted: 10_000, fedTo: 0, fed: 0, queued: 0, aged: 0, leased: 0, completed: 0 },
-  ...{ isPaused: false, isCancelling: false, oldestQueuedAt: null, siblings: 1, workersMax: 3 },
+  ...{ isPaused: false, isCancelling: false, oldestQueuedAt: null, siblings: 1, workersMax: 3, budget: null },
   limits: { queuedJobs: null, queuedBytes: null },
   ...{ userQueued: 0, userQueuedBytes: 0 },
 };
+const budget = { amount: '5', isOfEndpoint: false, isByAdmin: false, until: '2026-12-01' };
+const usedUp = 'the monthly budget of 5 USD is used up; it is renewed on 2026-12-01 (UTC)';
 const decide = (change: Partial<BatchFacts> = {}) => decideBatch({ ...fresh, ...change }, NOW);
 
 test.each<[string, Partial<BatchFacts>, object]>([
@@ -19,6 +21,13 @@ test.each<[string, Partial<BatchFacts>, object]>([
   ['batches of an endpoint share its window', { siblings: 5 }, { do: 'feed', places: WINDOW / 5 }],
   ['one worker has half of its queue', { workersMax: 1 }, { do: 'feed', places: 250 }],
   ['no worker: says why', { workersMax: 0 }, { do: 'wait', reason: 'workers.max is 0, so nothing runs' }],
+  ['a budget is used up: queues no more, and says why', { budget, queued: 9 }, { do: 'wait', reason: usedUp }],
+  ['the same with all of it queued', { budget, fedTo: 10_000, queued: 9 }, { do: 'wait', reason: usedUp }],
+  [
+    'all of it queued, and no worker: says why',
+    { workersMax: 0, fedTo: 10_000, queued: 9 },
+    { do: 'wait', reason: 'workers.max is 0, so nothing runs' },
+  ],
   ['paused: says why', { isPaused: true }, { do: 'wait', reason: 'the batch is paused' }],
   ['a user limit leaves half to interactive jobs', { limits: { queuedJobs: 100, queuedBytes: null } }, { places: 50 }],
   [

@@ -1,4 +1,5 @@
 /** Decides what a running batch does next: pure, time is an argument (docs/decisions/0043-batches.md). */
+import { type BudgetStop, because } from '../../scaling/because.ts';
 
 /** Jobs that the batches of an endpoint have queued together: enough for hundreds of workers until the next portion. */
 export const WINDOW = 500;
@@ -27,6 +28,8 @@ export interface BatchFacts {
   /** Batches that share the endpoint's window, this one included. */
   siblings: number;
   workersMax: number;
+  /** The budget that is used up and stops the endpoint; null: none. */
+  budget: BudgetStop | null;
   /** The user's limits, null: none; and what the user has queued everywhere. */
   limits: { queuedJobs: number | null; queuedBytes: number | null };
   userQueued: number;
@@ -57,7 +60,7 @@ export function decideBatch(batch: BatchFacts, now: number): BatchAction {
     return { do: 'end', status: 'FAILED', reason: `none of its ${batch.accepted} requests completed` };
   }
   if (isAged(batch, now)) return { do: 'promote' };
-  return isFed ? { do: 'wait', reason: null } : feed(batch);
+  return isFed ? { do: 'wait', reason: whyStopped(batch) } : feed(batch);
 }
 
 /** When `decideBatch` may answer differently by the passing of time alone; null: never. */
@@ -73,7 +76,8 @@ function isAged(batch: BatchFacts, now: number): boolean {
 
 function feed(batch: BatchFacts): BatchAction {
   if (batch.isPaused) return { do: 'wait', reason: 'the batch is paused' };
-  if (batch.workersMax === 0) return { do: 'wait', reason: 'workers.max is 0, so nothing runs' };
+  const stopped = whyStopped(batch);
+  if (stopped !== null) return { do: 'wait', reason: stopped };
   const { queuedJobs, queuedBytes } = batch.limits;
   const allowedJobs = half(queuedJobs) - batch.userQueued;
   const allowedBytes = half(queuedBytes) - batch.userQueuedBytes;
@@ -86,6 +90,12 @@ function feed(batch: BatchFacts): BatchAction {
   // A few at a time would cost a statement each.
   if (places < Math.max(1, share / 4) && own > 0) return { do: 'wait', reason: null };
   return places < 1 || maxBytes < 1 ? { do: 'wait', reason: null } : { do: 'feed', places, maxBytes };
+}
+
+/** Returns why no worker starts for its endpoint; null: one may. */
+function whyStopped({ workersMax, budget }: BatchFacts): string | null {
+  if (workersMax === 0) return 'workers.max is 0, so nothing runs';
+  return budget === null ? null : because('OVER_BUDGET', budget).reason;
 }
 
 /** Batches leave half of what a user may have queued to interactive jobs. */

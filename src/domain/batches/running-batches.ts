@@ -1,6 +1,8 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import { bigintArray } from '../../db/arrays.ts';
 import type { Db } from '../../db/pool.ts';
+import type { BudgetStop } from '../../scaling/because.ts';
+import { STOP_OF_ENDPOINT } from '../budgets/budget-sql.ts';
 import { addToCounters } from '../jobs/count-jobs.ts';
 import { INPUT, inputBytes, inputOf } from '../jobs/payloads.ts';
 import { setLimitsColumns } from '../quotas/limit-store.ts';
@@ -32,6 +34,7 @@ export interface RunningBatch {
   executed: number;
   executionMs: number;
   workersMax: number;
+  budget: BudgetStop | null;
   /** Running batches of the endpoint that may run. */
   siblings: number;
   /** Jobs that the user has queued on all endpoints, batches included. */
@@ -62,6 +65,7 @@ export async function listRunningBatches(db: Db, endpointIds: readonly EndpointI
              b.received, b.accepted, b.fed_to as "fedTo", b.fed, b.siblings,
              j.queued, j.aged, j.leased, j.oldest as "oldestQueuedAt",
              c.completed, c.executed, c.execution_ms as "executionMs", e.workers_max as "workersMax",
+             ${STOP_OF_ENDPOINT} as budget,
              coalesce(u.jobs, 0)::int8 as "userQueued", coalesce(u.bytes, 0)::int8 as "userQueuedBytes",
              ${setLimitsColumns('b.user_id')}
       from running b join endpoints e on e.id = b.endpoint_id

@@ -343,6 +343,16 @@ describe('time', () => {
     expect((await fixture.queue.find(jobId))!.status).toBe('IN_PROGRESS');
   });
 
+  test('none ends by a clock that jumped since it was read', async () => {
+    const id = await fixture.endpoint();
+    const jobId = await fixture.submit(id);
+    await fixture.sql("update jobs set expires_at = now() - interval '1 s' where id = $1", jobId);
+    await fixture.queue.expireQueued(100, Date.now() - 3_600_000);
+    expect((await fixture.queue.find(jobId))!.status).toBe('IN_QUEUE');
+    await fixture.queue.expireQueued(100, Date.now() + 3_600_000);
+    expect((await fixture.queue.find(jobId))!.status).toBe('TIMED_OUT');
+  });
+
   test('at most the requested number end at once', async () => {
     const id = await fixture.endpoint();
     for (let i = 0; i < 5; i++) await fixture.submit(id, { hasOwnTtl: true });

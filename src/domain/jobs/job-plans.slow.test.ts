@@ -103,7 +103,7 @@ const STATEMENTS = {
   },
   expire: {
     text: sql.EXPIRE_QUEUED,
-    values: [...ENDING, BATCH],
+    values: [...ENDING, BATCH, 'null'],
     indexes: ['jobs_expiry', 'jobs_pkey'],
     jobs: BATCH,
   },

@@ -210,8 +210,9 @@ export class JobQueue {
     return this.#end(sql.EXPIRE_RUNNING, 'expire', [only.sinceMs, only.validUntilMs]);
   }
 
-  expireQueued(atMost: number): Promise<EndedJob[]> {
-    return this.#end(sql.EXPIRE_QUEUED, 'expire', [atMost]);
+  /** Ends queued jobs over their time to live. `validUntilMs`: as above. */
+  expireQueued(atMost: number, validUntilMs: number | null = null): Promise<EndedJob[]> {
+    return this.#end(sql.EXPIRE_QUEUED, 'expire', [atMost, validUntilMs]);
   }
 
   /** Stores the job's last progress update; false, and nothing is stored, unless the worker holds the lease. */

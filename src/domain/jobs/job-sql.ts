@@ -184,10 +184,11 @@ export const CANCEL_BATCH = `${endJobs(`
     returning *, ${endedWith("'CANCELLED'")}`)}
   ${ENDED_VIEW}`;
 
-/** Queued jobs past their time to live; $4 limit. Served by jobs_expiry, which no other statement can use. */
+/** Queued jobs past their time to live; $4 limit; $5: none after this time in ms, or null. Served by jobs_expiry, which no other statement can use. */
 export const EXPIRE_QUEUED = `${endJobs(`
     delete from jobs where id = any(array(
       select id from jobs where worker_id is null and status || '' = 'IN_QUEUE' and expires_at <= now()
+        and ($5::float8 is null or clock_timestamp() < to_timestamp($5 / 1000))
       order by expires_at limit $4 for update skip locked))
     returning *, ${endedWith("'TIMED_OUT'", {
       error: "'the job waited in the queue longer than its time to live (policy.ttl)'",
