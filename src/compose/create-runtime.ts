@@ -41,7 +41,7 @@ export interface CreatedRuntime {
   gpuProblem?: () => string | null;
 }
 
-/** What came of looking for a container engine: nothing, or why there is none to use. */
+/** Resolves if there is a container engine that workers can use; rejects with the reason if not. */
 export type EngineCheck = Promise<void>;
 
 interface Setup {
