@@ -42,7 +42,7 @@ export interface CreatedRuntime {
 }
 
 /** Resolves if there is a container engine that workers can use; rejects with the reason if not. */
-export type EngineCheck = Promise<void>;
+type EngineCheck = Promise<void>;
 
 interface Setup {
   config: Config;
