@@ -16,7 +16,7 @@ import { Client, KEY, SETTLE_MS } from './client.ts';
 import { type KitProgram, measureKits } from './kits.ts';
 
 const IMAGE = 'podyard/echo-js:dev';
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 interface Report {
   startedAt: string;
@@ -41,6 +41,7 @@ export async function benchColdstart(args: string[]): Promise<void> {
     bursts: { type: 'string', default: '2' },
     swaps: { type: 'string', default: '100' },
     kits: { type: 'string', default: '15' },
+    main: { type: 'string', default: MAIN },
   });
   const [rounds, thaws, burst, bursts, swaps, kits] = [
     values.rounds,
@@ -69,7 +70,7 @@ export async function benchColdstart(args: string[]): Promise<void> {
   const bare = await BareEngine.open(IMAGE);
   let podyard: Program | undefined;
   try {
-    podyard = await startPodyard(dataDir, burst);
+    podyard = await startPodyard(values.main, dataDir, burst);
     const client = new Client({ url: podyard.readyAt, image: IMAGE });
     for (let i = 0; i < rounds; i++) {
       report.coldMs.push((await client.coldStart()).waitedMs);
@@ -86,7 +87,7 @@ export async function benchColdstart(args: string[]): Promise<void> {
     }
     if (swaps > 0) {
       await podyard.stop();
-      podyard = await startPodyard(dataDir, 1);
+      podyard = await startPodyard(values.main, dataDir, 1);
       report.swapMs = await new Client({ url: podyard.readyAt, image: IMAGE }).swaps(swaps);
     }
   } finally {
@@ -98,19 +99,11 @@ export async function benchColdstart(args: string[]): Promise<void> {
   await writeResults('coldstart', report);
 }
 
-function startPodyard(dataDir: string, gpus: number): Promise<Program> {
+function startPodyard(main: string, dataDir: string, gpus: number): Promise<Program> {
   const flags = ['--port', '0', '--data-dir', dataDir, '--runtime', 'docker', '--simulate-gpus', `ADA_24:${gpus}`];
   return startProgram({
     command: process.execPath,
-    args: [
-      '--max-semi-space-size=16',
-      `${ROOT}src/main.ts`,
-      'serve',
-      ...flags,
-      '--log-level',
-      'warn',
-      '--stop-workers',
-    ],
+    args: ['--max-semi-space-size=16', main, 'serve', ...flags, '--log-level', 'warn', '--stop-workers'],
     env: { PODYARD_ADMIN_KEY: KEY, PODYARD_RATE_LIMIT: 'off' },
     ready: /Podyard is ready at (http:\S+)/,
   });

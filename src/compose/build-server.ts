@@ -41,7 +41,7 @@ import type { Provider } from '../sign-in/read-providers.ts';
 import { createBuilder } from './create-builder.ts';
 import { createHub, createWorkloadHub } from './create-hub.ts';
 import { createNoticePost } from './create-notice-post.ts';
-import { createRuntime } from './create-runtime.ts';
+import { checkEngine, createRuntime } from './create-runtime.ts';
 import { describeInstallation } from './describe-installation.ts';
 import { hostInUrl } from './front/listen.ts';
 import { servePorts } from './front/serve-ports.ts';
@@ -116,10 +116,11 @@ export async function buildServer(options: Start): Promise<RunningServer> {
   const { providers, own } = await readSignIn(config.signIn.providersFile);
   const recipes = await readRecipes(config.recipesFile);
   const loadingRest = isFirstOfSeveral ? null : import('../rest/rest-apps.ts'); // a third of all code: loads while the database starts
+  const engine = checkEngine(config, logger); // beside the database
   const database = await prepareDatabase(options);
   const { newKey, ...identity } = await joinInstallation(options, database, own);
   const { pool } = database;
-  const created = await createRuntime(config, identity.installation, { pool, bus: identity.bus, logger });
+  const created = await createRuntime(config, identity.installation, { pool, bus: identity.bus, logger, engine });
   const { runtime, storage, notices } = created;
   cleanUp.add(() => runtime.close()); // after the worker API, so that egress knows whether another process serves it
   const guard = (roles.has('control') && created.guard) || null;

@@ -4,7 +4,7 @@ import { readConfig } from '../config/config.ts';
 import { silentLogger } from '../core/logger.ts';
 import type { Bus } from '../db/bus.ts';
 import { findSimulation } from '../domain/simulation/simulation.ts';
-import { createRuntime } from './create-runtime.ts';
+import { checkEngine, createRuntime } from './create-runtime.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -21,6 +21,7 @@ const create = async (flags: object) => {
     pool: database.pool,
     bus,
     logger: silentLogger,
+    engine: checkEngine(config, silentLogger),
   });
   const { gpus } = await runtime.capacity();
   await runtime.close();

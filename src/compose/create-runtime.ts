@@ -41,8 +41,12 @@ export interface CreatedRuntime {
   gpuProblem?: () => string | null;
 }
 
+/** Resolves if there is a container engine that workers can use; rejects with the reason if not. */
+type EngineCheck = Promise<void>;
+
 interface Setup {
   config: Config;
+  engine: EngineCheck;
   installation: Installation;
   pool: Pool;
   bus: Bus;
@@ -60,11 +64,25 @@ const CREATE: Record<Runtime['name'], (setup: Setup) => Promise<CreatedRuntime>>
   simulated: createSimulated,
 };
 
+/**
+ * Looks for a container engine that workers can use, where the configuration allows for one. Rejects if there is none. Needs no
+ * database, so a start looks while that starts.
+ */
+export function checkEngine(config: Config, logger: Logger): EngineCheck {
+  const check = config.runtime === 'auto' || config.runtime === 'docker' ? askEngine(config, logger) : noEngine();
+  check.catch(() => {}); // createRuntime reports it
+  return check;
+}
+
+async function noEngine(): EngineCheck {
+  throw new Error('no container engine is to be used');
+}
+
 /** Creates the configured runtime, or the first available one for `auto` (choose-runtime.ts). */
 export async function createRuntime(
   config: Config,
   installation: Installation,
-  parts: { pool: Pool; bus: Bus; logger: Logger },
+  parts: { pool: Pool; bus: Bus; logger: Logger; engine: EngineCheck },
 ): Promise<CreatedRuntime> {
   const simulatedGpus = simulatedGpusOf(config);
   const setup: Setup = { config, installation, ...parts, simulatedGpus, inventory: new Map() };
@@ -92,9 +110,9 @@ function simulatedGpusOf({ simulateGpus }: Config): SimulatedGpus[] {
 }
 
 /** `notices`: why one that answers cannot be used. */
-async function lookForEngine(setup: Setup): Promise<{ isUsable: boolean; notices: string[] }> {
+async function lookForEngine({ engine }: Setup): Promise<{ isUsable: boolean; notices: string[] }> {
   const { UnusableEngine } = await import('../runtimes/docker/engine/engine-machine.ts');
-  return checkEngine(setup).then(
+  return engine.then(
     () => ({ isUsable: true, notices: [] }),
     (error) => ({ isUsable: false, notices: error instanceof UnusableEngine ? [error.message] : [] }),
   );
@@ -102,11 +120,11 @@ async function lookForEngine(setup: Setup): Promise<{ isUsable: boolean; notices
 
 async function createDocker(setup: Setup): Promise<CreatedRuntime> {
   const { EngineGpus } = await import('../runtimes/docker/gpus/engine-gpus.ts');
-  await checkEngine(setup); // fails here, not at the first start, when no engine answers
+  await setup.engine; // fails here, not at the first start, when no engine answers
   const { shareGpus: shares, gpuProbeImage: image } = setup.config;
   const engine = new EngineGpus({ installation: setup.installation.id, shares, image });
   const { inventory, notices } = await openGpus(partsFor(setup, 'docker'), [new LocalGpus({ shares }), engine]);
-  const docker = await openDocker(setup, inventory ?? setup.inventory);
+  const docker = await openDocker(setup, setup.installation.id, inventory ?? setup.inventory);
   const opened = await withGpus(setup, docker, inventory === null);
   const lacks = inventory !== null && notices.length === 0 ? await engine.lackOfSupport(inventory.usable()) : null;
   return {
@@ -118,8 +136,8 @@ async function createDocker(setup: Setup): Promise<CreatedRuntime> {
   };
 }
 
-async function checkEngine(setup: Setup): Promise<void> {
-  const docker = await openDocker(setup, setup.inventory);
+async function askEngine(config: Config, logger: Logger): EngineCheck {
+  const docker = await openDocker({ config, logger }, '', new Map()); // it looks at no workload, so it needs no installation
   try {
     await docker.workerApiAddress();
   } finally {
@@ -132,12 +150,13 @@ function partsFor({ config, pool, logger, installation }: Setup, runtime: Runtim
 }
 
 async function openDocker(
-  { config, installation, logger }: Setup,
+  { config, logger }: Pick<Setup, 'config' | 'logger'>,
+  installation: string,
   gpus: ReadonlyMap<string, number> | GpuInventory,
 ): Promise<EngineRuntime> {
   const { createDockerRuntime } = await import('../runtimes/docker/docker-runtime.ts');
   return createDockerRuntime({
-    installation: installation.id,
+    installation,
     gpus,
     publishIp: config.publishIp,
     egress: config.egress,

@@ -93,7 +93,7 @@ test('without active endpoints the sweep pauses for half a minute, and a gap in 
   await scaler.stop();
 });
 
-test('an endpoint that a hint names waits for no sweep, which leaves it alone meanwhile, and a start is announced before it is read', async () => {
+test('an endpoint that a hint names waits for no resync, which leaves it alone meanwhile, and a start is announced before it is read', async () => {
   await sql('delete from workers');
   await sql('delete from endpoints');
   await sql('delete from releases');
@@ -130,7 +130,7 @@ test('an endpoint that a hint names waits for no sweep, which leaves it alone me
     },
     insert: async ({ endpointId }) => {
       inserted.push(endpointId);
-      if (inserted.length === 1) await all.promise; // e9 is being written while the sweep looks at it
+      if (inserted.length === 1) await all.promise; // e9 is being written while the resync looks at it
       return true;
     },
   });
