@@ -38,12 +38,17 @@ export interface StepGroup {
 
 /** How often the environment of a process is read: a program that replaces another in its process has one of its own. */
 const READS = 5;
+/** While no process begins, one look of so many lists them: the number of the last one is a hint. */
+const IDLE_LOOKS = 5;
 
 /** Finds the groups of steps that have a host. It asks a process only a few times, because a machine may have thousands. */
 export class StepFinder {
   readonly #host: string;
   readonly #root: string;
   #reads = new Map<string, number>();
+  #lastPid = '';
+  /** Looks since a process has begun. */
+  #looks = 0;
 
   constructor(host: string, root = '') {
     this.#host = host;
@@ -61,6 +66,7 @@ export class StepFinder {
    */
   async *find(): AsyncGenerator<StepGroup> {
     const root = this.#root;
+    if (!(await this.#isDue())) return;
     const pids = await this.#pids();
     const own = await readFile(`${root}/proc/self/cgroup`, 'utf8').catch(() => '');
     this.#reads = new Map(pids.map((pid) => [pid, (this.#reads.get(pid) ?? 0) + 1]));
@@ -74,6 +80,15 @@ export class StepFinder {
       seen.add(paths);
       yield new CgroupOfStep(paths, `${root}/sys/fs/cgroup`);
     }
+  }
+
+  /** True while processes begin, and for as many looks after it as one is asked. */
+  async #isDue(): Promise<boolean> {
+    const text = await readFile(`${this.#root}/proc/loadavg`, 'latin1').catch(() => '');
+    const lastPid = text.trim().split(' ').at(-1)!;
+    this.#looks = lastPid === this.#lastPid && lastPid !== '' ? this.#looks + 1 : 0;
+    this.#lastPid = lastPid;
+    return this.#looks <= READS || this.#looks % IDLE_LOOKS === 0;
   }
 
   async #pids(): Promise<string[]> {

@@ -177,6 +177,14 @@ describe('a folder', () => {
     }
   });
 
+  test('whose handler is a link to nothing is refused with its name', async () => {
+    await symlink('elsewhere.py', join(root, 'handler.py'));
+    expect(await deploy()).toMatchObject({
+      status: 2,
+      err: 'podyard: handler.py is a link to a file that is not there',
+    });
+  });
+
   test('with a link out of it is refused with the link', async () => {
     await write({ 'handler.py': HANDLER });
     await symlink('/etc/passwd', join(root, 'users'));

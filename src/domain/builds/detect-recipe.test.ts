@@ -290,6 +290,14 @@ describe('JavaScript', () => {
   });
 });
 
+test.each([
+  ['handler.py', PY],
+  ['handler.js', JS],
+  ['Dockerfile', 'FROM scratch\n'],
+])('a byte order mark at the beginning of %s changes nothing', async (path, text) => {
+  expect(await detect({ [path]: `\uFEFF${text}` })).toEqual(await detect({ [path]: text }));
+});
+
 test('an empty folder, and one with handlers in two languages', async () => {
   expect(await refusal({})).toMatch(/The folder is empty: `podyard init`/);
   expect(await refusal({ 'README.md': 'hello' })).toMatch(/No handler was found/);
