@@ -301,6 +301,15 @@ describe('podyard.yaml', () => {
     });
   });
 
+  test('with a schedule that the server would refuse is refused before there is an endpoint', async () => {
+    await write({ 'handler.py': HANDLER, 'podyard.yaml': 'schedule: { timeZone: Mars/Base, floors: [] }\n' });
+    expect(await deploy()).toMatchObject({
+      status: 2,
+      err: "podyard: podyard.yaml: schedule.timeZone: 'Mars/Base' is not an IANA time zone, such as Europe/Berlin or UTC",
+    });
+    expect([built, await endpoint()]).toEqual([[], undefined]);
+  });
+
   test('cannot change the type of an endpoint, and its mistakes name their place', async () => {
     await write({ 'handler.py': HANDLER });
     await deploy();
