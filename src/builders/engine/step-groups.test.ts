@@ -118,3 +118,21 @@ test('a process that was there before is not asked; a new one is, and one in its
   addProcess(7, HOST, '0::/docker/buildkit/two\n');
   expect(await findGroups(finder)).toHaveLength(1);
 });
+
+test('while no process begins, one look of five lists them; after one has, it is asked as often as ever', async () => {
+  const finder = new StepFinder(HOST, root);
+  const begin = (pid: number, host: string) => {
+    addProcess(pid, host, `0::/docker/buildkit/${pid}\n`);
+    add('proc/loadavg', `0.10 0.20 0.30 1/900 ${pid}\n`);
+  };
+  begin(7, 'example.com');
+  for (let look = 0; look <= 5; look++) expect(await findGroups(finder)).toEqual([]);
+  addProcess(8, HOST, '0::/docker/buildkit/late\n'); // as where the number of the last one comes late
+  const found = [];
+  for (let look = 0; look < 5; look++) found.push((await findGroups(finder)).length);
+  expect(found).toEqual([0, 0, 0, 0, 1]);
+  begin(9, 'example.com');
+  expect(await findGroups(finder)).toHaveLength(1); // 8, asked again
+  begin(9, HOST); // it has replaced its program
+  expect(await findGroups(finder)).toHaveLength(2);
+});

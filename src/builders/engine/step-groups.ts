@@ -38,7 +38,9 @@ export interface StepGroup {
 /** How often the environment of a process is read: a program that replaces another in its process has one of its own. */
 const READS = 5;
 /** Reads without the host after which a group is no step's. The environment of a process that forks without end comes slowly. */
-const STRANGERS = 64;
+const MAX_MISSES = 64;
+/** While no process begins, one look of so many lists them: the number of the last one is a hint. */
+const IDLE_LOOKS = 5;
 
 /** Finds the groups of steps that have a host. It asks a process, and a group, only a few times, because a machine may have thousands. */
 export class StepFinder {
@@ -46,7 +48,10 @@ export class StepFinder {
   readonly #root: string;
   #reads = new Map<string, number>();
   /** By group: how often an environment there had no host. */
-  readonly #strangers = new Map<string, number>();
+  readonly #misses = new Map<string, number>();
+  #lastPid = '';
+  /** Looks since a process has begun. */
+  #looks = 0;
 
   constructor(host: string, root = '') {
     this.#host = host;
@@ -64,6 +69,7 @@ export class StepFinder {
    */
   async *find(): AsyncGenerator<StepGroup> {
     const root = this.#root;
+    if (!(await this.#isDue())) return;
     const pids = await this.#pids();
     const own = await readFile(`${root}/proc/self/cgroup`, 'utf8').catch(() => '');
     this.#reads = new Map(pids.map((pid) => [pid, (this.#reads.get(pid) ?? 0) + 1]));
@@ -71,16 +77,25 @@ export class StepFinder {
     for (const pid of pids) {
       if (this.#reads.get(pid)! > READS) continue;
       const paths = await readFile(`${root}/proc/${pid}/cgroup`, 'utf8').catch(() => '');
-      const strangers = this.#strangers.get(paths) ?? 0;
-      if (seen.has(paths) || strangers >= STRANGERS) continue;
+      const misses = this.#misses.get(paths) ?? 0;
+      if (seen.has(paths) || misses >= MAX_MISSES) continue;
       const environ = await readFile(`${root}/proc/${pid}/environ`, 'latin1').catch(() => '');
       if (!environ.includes(this.#host)) {
-        this.#strangers.set(paths, strangers + 1);
+        this.#misses.set(paths, misses + 1);
         continue;
       }
       seen.add(paths);
       yield new CgroupOfStep(paths, `${root}/sys/fs/cgroup`);
     }
+  }
+
+  /** True while processes begin, and for as many looks after it as one is asked. */
+  async #isDue(): Promise<boolean> {
+    const text = await readFile(`${this.#root}/proc/loadavg`, 'latin1').catch(() => '');
+    const lastPid = text.trim().split(' ').at(-1)!;
+    this.#looks = lastPid === this.#lastPid && lastPid !== '' ? this.#looks + 1 : 0;
+    this.#lastPid = lastPid;
+    return this.#looks <= READS || this.#looks % IDLE_LOOKS === 0;
   }
 
   async #pids(): Promise<string[]> {

@@ -177,6 +177,14 @@ describe('a folder', () => {
     }
   });
 
+  test('whose handler is a link to nothing is refused with its name', async () => {
+    await symlink('elsewhere.py', join(root, 'handler.py'));
+    expect(await deploy()).toMatchObject({
+      status: 2,
+      err: 'podyard: handler.py is a link to a file that is not there',
+    });
+  });
+
   test('with a link out of it is refused with the link', async () => {
     await write({ 'handler.py': HANDLER });
     await symlink('/etc/passwd', join(root, 'users'));
@@ -291,6 +299,15 @@ describe('podyard.yaml', () => {
       env: {},
       image: expect.stringContaining('builds.podyard.internal/'),
     });
+  });
+
+  test('with a schedule that the server would refuse is refused before there is an endpoint', async () => {
+    await write({ 'handler.py': HANDLER, 'podyard.yaml': 'schedule: { timeZone: Mars/Base, floors: [] }\n' });
+    expect(await deploy()).toMatchObject({
+      status: 2,
+      err: "podyard: podyard.yaml: schedule.timeZone: 'Mars/Base' is not an IANA time zone, such as Europe/Berlin or UTC",
+    });
+    expect([built, await endpoint()]).toEqual([[], undefined]);
   });
 
   test('cannot change the type of an endpoint, and its mistakes name their place', async () => {

@@ -57,11 +57,20 @@ export async function readFolder(
 export async function findRecipe(root: string, { files }: Scan, endpoint: ProjectEndpoint): Promise<Recipe> {
   const paths = files.map(({ path }) => path);
   try {
-    return await detectRecipe({ paths, read: (path) => readFile(join(root, path), 'utf8') }, wishesOf(endpoint));
+    return await detectRecipe({ paths, read: (path) => readSource(root, path) }, wishesOf(endpoint));
   } catch (error) {
     if (error instanceof Failure) throw new UsageError(error.message);
     throw error;
   }
+}
+
+/** Follows links, which a folder may have to files that are not there. */
+function readSource(root: string, path: string): Promise<string> {
+  return readFile(join(root, path), 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
+    throw new UsageError(
+      code === 'ENOENT' ? `${path} is a link to a file that is not there` : `${path} cannot be read: ${code}`,
+    );
+  });
 }
 
 /** Says what the server would, before anything is sent. */

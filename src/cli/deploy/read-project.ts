@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Failure } from '../../core/errors.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { PROJECT_FILES } from '../../domain/projects/project-files.ts';
 import type { ModelRequest } from '../models/endpoint-models.ts';
@@ -43,7 +44,20 @@ export async function readProject(folder: string): Promise<ProjectEndpoint[]> {
   const at = found.findIndex((text) => text !== null);
   if (at < 0) return [{}];
   const { parseProject } = await import('../../domain/projects/parse-project.ts'); // a third of the command's modules
-  return parseProject(PROJECT_FILES[at]!, found[at]!);
+  const endpoints: ProjectEndpoint[] = await parseProject(PROJECT_FILES[at]!, found[at]!);
+  for (const { schedule } of endpoints) if (schedule) await checkSchedule(PROJECT_FILES[at]!, schedule);
+  return endpoints;
+}
+
+/** Says what the server would once the endpoint is there: the schedule is set after it. */
+async function checkSchedule(file: string, schedule: NonNullable<ProjectEndpoint['schedule']>): Promise<void> {
+  const { checkFloorSchedule } = await import('../../domain/scheduled-floors/check-floors.ts');
+  try {
+    checkFloorSchedule(schedule);
+  } catch (error) {
+    if (error instanceof Failure) throw new UsageError(`${file}: schedule.${error.message}`);
+    throw error;
+  }
 }
 
 async function readIfThere(path: string): Promise<string | null> {

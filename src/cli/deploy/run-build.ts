@@ -27,8 +27,10 @@ export async function runBuild(
   const { id } = await client.call('post', '/v2/builds', { body });
   try {
     const lines: Line[] = [];
-    const build = await follow(client, id, lines, output);
+    const end = await follow(client, id, lines, output);
     output.terminal.progress('');
+    if (end.image) return end.image;
+    const build = await client.call('get', '/v2/builds/{id}', { path: { id } });
     if (build.image !== null && build.status === 'COMPLETED') return build.image;
     throw failureOf(build, lines, output);
   } catch (error) {
@@ -37,19 +39,22 @@ export async function runBuild(
   }
 }
 
+/** The last event of a log. The image is that of a build that has completed; a server before 0.2.0 does not name it. */
+type End = Pick<Build, 'status'> & { image?: string | null };
+
 /** Shows lines until the log ends. */
-async function follow(client: ApiClient, id: string, lines: Line[], output: CommandOutput): Promise<Build> {
+async function follow(client: ApiClient, id: string, lines: Line[], output: CommandOutput): Promise<Partial<End>> {
   const { terminal } = output;
   for await (const data of client.events(`/v2/builds/${id}/logs`)) {
-    const line = JSON.parse(data) as Line | { status: string };
-    if ('status' in line) break;
+    const line = JSON.parse(data) as Line | End;
+    if ('status' in line) return line;
     if (line.number <= (lines.at(-1)?.number ?? 0)) continue;
     const isNewStep = line.step !== null && line.step !== lines.at(-1)?.step;
     lines.push(line);
     if (isNewStep && !terminal.isInteractive) output.note(`  ${inOneLine(line.step!)}`);
     terminal.progress(inOneLine(line.step === null ? line.text : `${line.step}: ${line.text}`));
   }
-  return client.call('get', '/v2/builds/{id}', { path: { id } });
+  return {};
 }
 
 function failureOf({ id, status, reason, failedStep }: Build, lines: readonly Line[], { note }: CommandOutput): Error {

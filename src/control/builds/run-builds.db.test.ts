@@ -285,7 +285,7 @@ test('a reader gets lines while the build runs, and the end', async () => {
     seen.push(...lines.map(({ text }) => text), ...(ended ? [ended] : []));
     if (lines.some((line) => line.text === 'one')) go.resolve();
   }
-  expect(seen).toEqual(['one', 'two', 'COMPLETED']);
+  expect(seen).toEqual(['one', 'two', { status: 'COMPLETED', image: expect.stringMatching(`:${id}$`) }]);
 });
 
 test('what a build prints wakes its readers, but no control loop: that is for its begin and its end', async () => {

@@ -21,6 +21,9 @@ const HANDLER = /^(?:async )?def handler ?\(|^handler ?(?::|=(?!=))/m;
 const APP = /^(\w+) ?(?::[^=]*)?= ?(?:\w+\.)?(FastAPI|Starlette|Quart|Litestar|Flask) ?\(/;
 const SERVES_ITSELF = /\buvicorn\.run ?\(|\bserve_forever ?\(|^ app\.run ?\(|\bweb\.run_app ?\(/m;
 
+/** The kit needs Python 3.9. */
+const KIT_MINOR = 9;
+
 /** Files that never have the entry: tests, settings of tools, and a copy of the kit. */
 const NO_SOURCE = /(?:^|\/)(?:test_[^/]*|[^/]*_test|conftest|setup|noxfile|podyard_worker)\.py$/;
 
@@ -36,12 +39,14 @@ export async function detectPython(folder: FolderListing, wishes: RecipeWishes):
   const packages = await findPythonPackages(folder);
   const entry = await findEntry(folder, sources, wishes, packages);
   if (entry === null) return null;
+  const version = wishes.python ?? (await pinnedVersion(folder));
+  if (entry.kind === 'handler') checkVersion(version, wishes.python === undefined ? '.python-version' : 'build.python');
   return {
     language: 'python',
     dockerfile: null,
     target: null,
     base: wishes.base ?? null,
-    version: wishes.python ?? (await pinnedVersion(folder)),
+    version,
     installer: packages.installer,
     lockFiles: packages.lockFiles,
     systemPackages: [...(wishes.systemPackages ?? [])],
@@ -151,6 +156,15 @@ function serverOf(framework: string, name: string, path: string, { names, lockFi
 }
 
 const whereText = (files: readonly string[]) => files[0] ?? 'the folder, which has no requirements.txt,';
+
+/** Refuses a version on which the kit, which serves a handler, does not run. */
+function checkVersion(version: string | null, where: string): void {
+  if (version === null || Number(version.split('.')[1]) >= KIT_MINOR) return;
+  throw new Failure(
+    'unprocessable',
+    `${where} asks for Python ${version}, and the worker kit that serves the handler needs 3.${KIT_MINOR} or newer`,
+  );
+}
 
 /** Reads `.python-version`, as other tools do. */
 async function pinnedVersion({ paths, read }: FolderListing): Promise<string | null> {

@@ -155,6 +155,16 @@ describe('Python', () => {
     expect(await detect(files, { python: '3.13' })).toMatchObject({ version: '3.13' });
   });
 
+  test('a version that the kit does not run on is refused, unless a program serves without it', async () => {
+    const old = { '.python-version': '3.7.16\n' };
+    expect(await refusal({ 'handler.py': PY, ...old })).toBe(
+      '.python-version asks for Python 3.7, and the worker kit that serves the handler needs 3.9 or newer',
+    );
+    expect(await refusal({ 'handler.py': PY }, { python: '3.8' })).toMatch(/^build\.python asks for Python 3\.8,/);
+    expect((await detect({ 'handler.py': PY }, { python: '3.9' })).version).toBe('3.9');
+    expect((await detect({ 'a.py': '', ...old }, { command: ['python', 'a.py'] })).version).toBe('3.7');
+  });
+
   test('an HTTP app is served by what its dependencies have', async () => {
     const app = 'from fastapi import FastAPI\nweb: FastAPI = FastAPI(title="a")\n';
     const http = { serves: 'requests' } as const;
@@ -288,6 +298,14 @@ describe('JavaScript', () => {
     expect(await detect(manifest)).toMatchObject({ installer: 'npm', lockFiles: ['package.json'] });
     expect(await detect({ 'handler.js': JS, 'package.json': PACKAGE() })).toMatchObject({ installer: null });
   });
+});
+
+test.each([
+  ['handler.py', PY],
+  ['handler.js', JS],
+  ['Dockerfile', 'FROM scratch\n'],
+])('a byte order mark at the beginning of %s changes nothing', async (path, text) => {
+  expect(await detect({ [path]: `\uFEFF${text}` })).toEqual(await detect({ [path]: text }));
 });
 
 test('an empty folder, and one with handlers in two languages', async () => {

@@ -8,7 +8,8 @@ import type { Recipe } from './recipe.ts';
  * Returns how the folder becomes an image. Reads files, and never runs or imports them. Throws `unprocessable` with a sentence that
  * names the file and says what to do where nothing, or more than one thing, could be meant.
  */
-export async function detectRecipe(folder: FolderListing, wishes: RecipeWishes): Promise<Recipe> {
+export async function detectRecipe(given: FolderListing, wishes: RecipeWishes): Promise<Recipe> {
+  const folder = { ...given, read: async (path: string) => withoutMark(await given.read(path)) };
   if (folder.paths.length === 0) throw refuse('The folder is empty: `podyard init` writes one that works');
   const dockerfile = findDockerfile(folder, wishes);
   if (dockerfile !== undefined) return fromDockerfile(folder, dockerfile, wishes);
@@ -21,6 +22,11 @@ export async function detectRecipe(folder: FolderListing, wishes: RecipeWishes):
   throw refuse(
     `Both ${entryText(recipe)} and ${entryText(other)} could be served: say which with build.handler or build.command in podyard.yaml`,
   );
+}
+
+/** Some editors begin a file with a byte order mark, which interpreters and engines pass over. */
+function withoutMark(text: string): string {
+  return text.replace(/^\uFEFF/, '');
 }
 
 function findDockerfile({ paths }: FolderListing, { dockerfile }: RecipeWishes): string | undefined {

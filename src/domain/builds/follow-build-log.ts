@@ -8,8 +8,14 @@ const BATCH = 500;
 export interface BuildLogBatch {
   /** Empty: nothing came for `quietMs`. */
   lines: BuildLine[];
-  /** Set in the last batch: how the build ended. */
-  ended: BuildStatus | null;
+  /** Set in the last batch. */
+  ended: EndedBuild | null;
+}
+
+/** How a build ended. */
+export interface EndedBuild {
+  status: BuildStatus;
+  image: string | null;
 }
 
 /**
@@ -54,14 +60,14 @@ async function isRung(ring: Promise<void>, timeoutMs: number): Promise<boolean> 
 }
 
 /** Returns how a build ended; null: it has not. One that is gone counts as ended. */
-async function readEnd(db: Db, id: BuildId): Promise<BuildStatus | null> {
-  const { rows } = await db.query<{ status: BuildStatus; isEnded: boolean }>({
+async function readEnd(db: Db, id: BuildId): Promise<EndedBuild | null> {
+  const { rows } = await db.query<EndedBuild & { isEnded: boolean }>({
     name: 'build-end',
-    text: 'select status, ended_at is not null as "isEnded" from builds where id = $1',
+    text: 'select status, image, ended_at is not null as "isEnded" from builds where id = $1',
     values: [id],
   });
-  if (!rows[0]) return 'CANCELLED';
-  return rows[0].isEnded ? rows[0].status : null;
+  const { isEnded, ...end } = rows[0] ?? { isEnded: true, status: 'CANCELLED', image: null };
+  return isEnded ? end : null;
 }
 
 async function readLines(db: Db, id: BuildId, after: number): Promise<BuildLine[]> {

@@ -41,7 +41,7 @@ export async function readManifest({ paths, read }: FolderListing): Promise<Mani
 
 function parseJson(path: string, text: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+    const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch (error) {
     throw refuse(`${path} is not valid JSON: ${messageOf(error)}`);

@@ -22,7 +22,8 @@ import { mergeChange } from '../endpoints/update-endpoint.ts';
 import { writeRelease } from '../endpoints/write-endpoint.ts';
 import { diffReleases } from '../releases/diff-releases.ts';
 import type { ReleaseChange } from '../releases/release.ts';
-import { checkFloorSchedule, setFloorSchedule } from '../scheduled-floors/change-floors.ts';
+import { setFloorSchedule } from '../scheduled-floors/change-floors.ts';
+import { checkFloorSchedule } from '../scheduled-floors/check-floors.ts';
 import { secretNamesIn } from '../secrets/secret-references.ts';
 import { commitText, type GitSettings, type GitTarget } from './git-source.ts';
 

@@ -1,13 +1,12 @@
-import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import type { Operation, Tx } from '../change.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
+import { checkFloorSchedule } from './check-floors.ts';
 import { deleteFloorScheduleRow, upsertFloorSchedule } from './floor-store.ts';
 import type { FloorSchedule } from './scheduled-floors.ts';
-import { isTimeZone } from './time-zone.ts';
 
 /** Replaces an endpoint's schedule, effective at once. Throws `notFound`, and `badRequest` if a rule is broken. */
 export const replaceFloorSchedule: Operation<Tx, { id: EndpointId; schedule: FloorSchedule }, void> = {
@@ -37,17 +36,4 @@ export const deleteFloorSchedule: Operation<Tx, { id: EndpointId }, void> = {
 export async function setFloorSchedule(db: Db, id: EndpointId, schedule: FloorSchedule): Promise<void> {
   checkFloorSchedule(schedule);
   await upsertFloorSchedule(db, id, schedule);
-}
-
-/** Throws `badRequest` if a rule is broken. */
-export function checkFloorSchedule({ timeZone, floors }: FloorSchedule): void {
-  if (!isTimeZone(timeZone)) {
-    throw new Failure('badRequest', `timeZone: '${timeZone}' is not an IANA time zone, such as Europe/Berlin or UTC`);
-  }
-  const empty = floors.findIndex(({ from, until }) => from === until);
-  if (empty >= 0) {
-    const { from } = floors[empty]!;
-    const detail = `floors[${empty}]: 'from' and 'until' are both ${from}; for a whole day use 00:00 and 24:00`;
-    throw new Failure('badRequest', detail);
-  }
 }

@@ -2,9 +2,9 @@ import type { FastifyReply } from 'fastify';
 import type { BuildId } from '../../core/ids.ts';
 import { escapeUnit } from '../../core/text/ascii-json.ts';
 import type { Actor } from '../../domain/access/actor.ts';
-import type { Build, BuildLine, BuildStatus } from '../../domain/builds/build.ts';
+import type { Build, BuildLine } from '../../domain/builds/build.ts';
 import { getBuild } from '../../domain/builds/build-store.ts';
-import { followBuildLog } from '../../domain/builds/follow-build-log.ts';
+import { type EndedBuild, followBuildLog } from '../../domain/builds/follow-build-log.ts';
 import { COMMENT_EVERY_MS, eventStreamSchema, sendEventStream, whileConnected } from '../live/event-stream.ts';
 import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
 import { BuildLogHeaders, BuildParams } from './build-schemas.ts';
@@ -14,7 +14,7 @@ const LINES = 'application/x-ndjson';
 /** How lines, the end and a quiet quarter of a minute are written. */
 interface LogFormat {
   line(line: BuildLine): string;
-  end(status: BuildStatus): string;
+  end(ended: EndedBuild): string;
   quiet: string;
 }
 
@@ -26,7 +26,7 @@ const toData = ({ at, ...line }: BuildLine) =>
 
 const EVENTS: LogFormat = {
   line: (line) => `id: ${line.number}\ndata: ${toData(line)}\n\n`,
-  end: (status) => `event: end\ndata: ${JSON.stringify({ status })}\n\n`,
+  end: (ended) => `event: end\ndata: ${JSON.stringify(ended)}\n\n`,
   quiet: ': still here\n\n',
 };
 const JSON_LINES: LogFormat = { line: (line) => `${toData(line)}\n`, end: () => '', quiet: '\n' };
@@ -34,6 +34,7 @@ const JSON_LINES: LogFormat = { line: (line) => `${toData(line)}\n`, end: () => 
 export const TEXT_EVENTS: LogFormat = {
   ...EVENTS,
   line: ({ number, text }) => `id: ${number}\ndata: ${text.replace(ODD_LINE_ENDS, ' ')}\n\n`,
+  end: ({ status }) => `event: end\ndata: ${JSON.stringify({ status })}\n\n`,
 };
 
 export const buildLogRoutes: RestRoute = (app, deps) => {
@@ -42,7 +43,7 @@ export const buildLogRoutes: RestRoute = (app, deps) => {
     schema: {
       operationId: 'streamBuildLog',
       summary: 'Stream the log of a build',
-      description: `Podyard only. Every line from the first on, and later ones as they come; an event named \`end\` says how the build ended, and is the last. With \`Accept: ${LINES}\`: one JSON object a line.`,
+      description: `Podyard only. Every line from the first on, and later ones as they come; an event named \`end\` says how the build ended, with its image, and is the last. With \`Accept: ${LINES}\`: one JSON object a line.`,
       tags: ['podyard'],
       params: BuildParams,
       headers: BuildLogHeaders,

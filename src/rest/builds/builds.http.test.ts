@@ -436,7 +436,8 @@ describe('the log', () => {
     expect(events.headers['content-type']).toBe('text/event-stream');
     expect(events.body).toContain('id: 1\ndata: {"number":1,"step":null,"stream":"stdout","text":"one"');
     expect(events.body).toContain('"text":"two\\u2028three"');
-    expect(events.body.endsWith('event: end\ndata: {"status":"COMPLETED"}\n\n')).toBe(true);
+    const [, end] = /\nevent: end\ndata: (.+)\n\n$/.exec(events.body)!;
+    expect(JSON.parse(end!)).toEqual({ status: 'COMPLETED', image: expect.stringMatching(`:${id}$`) });
     const later = await read({ 'last-event-id': '1' });
     expect(later.body).not.toContain('"one"');
     expect(later.body).toContain('id: 2\n');
