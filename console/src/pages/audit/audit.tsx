@@ -88,12 +88,12 @@ const idOf = ({ seq }: AuditEntry) => String(seq);
 
 function columnsFor(show: (entry: AuditEntry) => void): Column<AuditEntry>[] {
   return [
-    { title: 'When', width: '130px', render: ({ at }) => <RelativeTime at={at} /> },
-    { title: 'Who', width: '16%', render: (entry) => <Truncated text={actorText(entry)} maw="100%" /> },
+    { title: 'When', width: '104px', render: ({ at }) => <RelativeTime at={at} /> },
+    { title: 'Who', width: '14%', render: (entry) => <Truncated text={actorText(entry)} maw="100%" /> },
     { title: 'What', width: '18%', render: ({ operation }) => operationText(operation) },
     {
       title: 'Record',
-      width: '20%',
+      width: '18%',
       render: (entry) => <Truncated text={recordText(entry)} maw="100%" />,
     },
     {
