@@ -1,5 +1,5 @@
-import type { ReactElement } from 'react';
-import { createHashRouter } from 'react-router';
+import type { ComponentType, ReactElement } from 'react';
+import { createHashRouter, useParams } from 'react-router';
 import { NotFoundPage, PageError } from './shell/page-error.tsx';
 import { PAGES } from './shell/pages.ts';
 import { Shell } from './shell/shell.tsx';
@@ -38,6 +38,11 @@ export const router = createHashRouter([
 ]);
 
 function pageElement(load: (typeof PAGES)[number]['load'], name: string): ReactElement {
-  const Part = lazyPart(load, name);
-  return <Part />;
+  return <RecordPart part={lazyPart(load, name)} />;
+}
+
+/** Starts afresh with each record: what is open, typed or shown once on the page of one doesn't stay on another's. */
+function RecordPart({ part: Part }: { part: ComponentType }) {
+  const { id } = useParams();
+  return <Part key={id} />;
 }

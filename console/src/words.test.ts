@@ -103,6 +103,7 @@ const GONE: readonly [words: RegExp, now: string][] = [
   [/[Cc]onnected, no output/, 'nothing was logged yet'],
   [/[Qq]uota of (?:GPUs|workers)/, 'GPU quota, worker quota'],
   [/can be used no more\./, 'is revoked'],
+  [/ended without an order/, 'ended unexpectedly'],
 ];
 
 test('a wording that was mended does not come back', () => {
@@ -119,10 +120,11 @@ test('a wording that was mended does not come back', () => {
   expect(found).toEqual([]);
 });
 
-/** Sources of an interface in one text, without tests; what a template fills in is `…`. */
+/** Sources of an interface in one text, without tests: as they are, and with `…` for what a template fills in. */
 function sourcesOf(...patterns: string[]): string {
   const files = globSync(patterns, { cwd: ROOT, exclude: (name) => name.includes('.test.') });
-  return files.map((file) => withoutValues(readFileSync(`${ROOT}/${file}`, 'utf8'))).join('\n');
+  const sources = files.map((file) => readFileSync(`${ROOT}/${file}`, 'utf8'));
+  return [...sources, ...sources.map(withoutValues)].join('\n');
 }
 
 /** `${…}` becomes `…`, however many braces are in it. */

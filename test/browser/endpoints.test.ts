@@ -165,10 +165,7 @@ describe.skipIf(!hasBrowser)('endpoints in the console', { timeout: 300_000 }, (
     await page.locator('.chart').getByText('v2', { exact: true }).first().waitFor();
     await page.getByText(/^\d+ events$/).click();
     const row = page.getByRole('table', { name: 'Events of the period' }).getByRole('row');
-    await row
-      .filter({ hasText: '1 worker ended without an order' })
-      .filter({ hasText: 'CUDA out of memory' })
-      .waitFor();
+    await row.filter({ hasText: '1 worker ended unexpectedly' }).filter({ hasText: 'CUDA out of memory' }).waitFor();
     await page.screenshot({ path: `${SCREENSHOTS}endpoint-charts-light.png`, fullPage: true });
     expect(await violationsOf(page)).toEqual([]);
     await page.getByText('7 d', { exact: true }).click();

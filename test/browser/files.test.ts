@@ -70,7 +70,9 @@ describe.skipIf(!hasBrowser)('the files of a volume', { timeout: 300_000 }, () =
   test('texts and pictures are shown, and files downloaded', async () => {
     await page.getByRole('button', { name: 'dot.png', exact: true }).click();
     await page.getByRole('img', { name: 'dot.png' }).waitFor();
-    await page.keyboard.press('Escape');
+    await page.goBack(); // a file of another directory is not shown there
+    await page.getByRole('img', { name: 'dot.png' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'er/' }).click();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download dot.png' }).click(),

@@ -161,6 +161,35 @@ describe.skipIf(!hasBrowser)('finding the way', { timeout: 300_000 }, () => {
     }
   });
 
+  test('what is open on the page of a record does not stay on the page of another', async () => {
+    const image = 'podyard/web-js:dev';
+    const compute = { gpuTypeId: 'NVIDIA GeForce RTX 4090', gpuCountPerPod: 1, podCount: 2 };
+    const create = async (path: string, body: object) => {
+      const { id, userId } = await api.call<{ id?: string; userId?: string }>('POST', `/v2/${path}`, body);
+      return id ?? userId!;
+    };
+    for (const [list, button, path, body] of [
+      ['endpoints', 'Delete…', 'serverless', { image, workers: { min: 0, max: 1 }, gpu: { pools: ['ADA_24'] } }],
+      ['pods', 'Terminate…', 'pods', { image, cpu: { id: 'cpu3c', vcpuCount: 2 } }],
+      ['clusters', 'Delete…', 'clusters', { image, type: 'TRAINING', compute }],
+      ['teams', 'Add member', 'teams', {}],
+      ['users', 'New key', 'account/users', { key: null }],
+    ] as const) {
+      const one = await create(path, { ...body, name: `one of ${list}` });
+      const other = await create(path, { ...body, name: `other of ${list}` });
+      const open = async (which: 'one' | 'other') => {
+        await page.goto(`${server.url}/#/${list}/${which === 'one' ? one : other}`);
+        await page.getByRole('heading', { name: `${which} of ${list}`, level: 1, includeHidden: true }).waitFor();
+      };
+      await open('other'); // what was read once is shown at once
+      await open('one');
+      await page.getByRole('button', { name: button }).click();
+      await page.getByRole('dialog').waitFor();
+      await open('other');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+  });
+
   test.each(['light', 'dark'] as const)(
     'on a phone the menu opens, leads on and closes, in %s mode',
     async (scheme) => {

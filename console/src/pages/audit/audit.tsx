@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Select, Stack, Switch, Table, Text, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Select, Stack, Switch, Table, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
@@ -88,12 +88,13 @@ const idOf = ({ seq }: AuditEntry) => String(seq);
 
 function columnsFor(show: (entry: AuditEntry) => void): Column<AuditEntry>[] {
   return [
-    { title: 'When', width: '130px', render: ({ at }) => <RelativeTime at={at} /> },
-    { title: 'Who', render: (entry) => <Truncated text={actorText(entry)} maw={220} /> },
-    { title: 'What', render: ({ operation }) => operationText(operation) },
+    { title: 'When', width: '104px', render: ({ at }) => <RelativeTime at={at} /> },
+    { title: 'Who', width: '14%', render: (entry) => <Truncated text={actorText(entry)} maw="100%" /> },
+    { title: 'What', width: '18%', render: ({ operation }) => operationText(operation) },
     {
       title: 'Record',
-      render: (entry) => <Truncated text={recordText(entry)} maw={200} />,
+      width: '18%',
+      render: (entry) => <Truncated text={recordText(entry)} maw="100%" />,
     },
     {
       title: 'Outcome',
@@ -106,16 +107,13 @@ function columnsFor(show: (entry: AuditEntry) => void): Column<AuditEntry>[] {
       render: (entry) => {
         const text = visibleText(entry.reason ?? changeTexts(entry)[0] ?? 'Show');
         return (
-          <Button
-            variant="subtle"
-            size="compact-sm"
-            px={4}
-            maw="100%"
+          <UnstyledButton
+            className="truncated cell-button"
             aria-label={`Details of entry ${entry.seq}: ${text}`}
             onClick={() => show(entry)}
           >
-            <span className="second-line">{text}</span>
-          </Button>
+            {text}
+          </UnstyledButton>
         );
       },
     },

@@ -37,7 +37,7 @@ export function BuildPage() {
   }
   return (
     <LoadedPage query={query} what="Build" parent={PARENT}>
-      {(build) => <BuildView key={build.id} build={build} />}
+      {(build) => <BuildView build={build} />}
     </LoadedPage>
   );
 }

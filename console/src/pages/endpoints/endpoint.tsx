@@ -49,7 +49,7 @@ export function EndpointPage() {
           description={<EndpointDescription endpoint={endpoint} snapshot={snapshot} />}
           actions={<EndpointActions endpoint={endpoint} />}
         >
-          <EndpointTabs key={endpoint.id} endpoint={endpoint} snapshot={snapshot} section={tab} />
+          <EndpointTabs endpoint={endpoint} snapshot={snapshot} section={tab} />
         </Page>
       )}
     </LoadedPage>

@@ -5,7 +5,6 @@ import { type ReactNode, useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { accountQuery } from '../../api/queries.ts';
 import { DeleteButton } from '../../ui/confirm-delete.tsx';
-import { Hint } from '../../ui/hint.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/tables/record-list.tsx';
 import { RecordName, Truncated, TwoLines } from '../../ui/text/record-name.tsx';
@@ -109,14 +108,12 @@ const COLUMNS: Column<Destination>[] = [
 function NameCell({ destination: { name, kind, address } }: { destination: Destination }) {
   const text = visibleText(`${labelOfKind(kind)}: ${address}`);
   return (
-    <>
+    <div className="cell-lines">
       <RecordName>{name}</RecordName>
-      <Hint size="xs">
-        <span className="record-name" title={text}>
-          {text}
-        </span>
-      </Hint>
-    </>
+      <div className="record-name second-line" title={text}>
+        {text}
+      </div>
+    </div>
   );
 }
 

@@ -43,6 +43,18 @@ export function VolumeFilesPage() {
 function Files({ volume, name }: { volume: string; name: string }) {
   const [search] = useSearchParams();
   const path = search.get('path') ?? '';
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Path volume={volume} name={name} path={path} />
+        <Upload volume={volume} path={path} />
+      </Group>
+      <Directory key={path} volume={volume} path={path} />
+    </Stack>
+  );
+}
+
+function Directory({ volume, path }: { volume: string; path: string }) {
   const [shown, setShown] = useState<FoundFile | null>(null);
   const query = useInfiniteQuery({
     queryKey: ['files', volume, path],
@@ -52,11 +64,7 @@ function Files({ volume, name }: { volume: string; name: string }) {
   });
   const files = query.data?.pages.flatMap((page) => page.files);
   return (
-    <Stack>
-      <Group justify="space-between">
-        <Path volume={volume} name={name} path={path} />
-        <Upload volume={volume} path={path} />
-      </Group>
+    <>
       <Loaded query={{ ...query, data: files }}>
         {(found) =>
           found.length === 0 ? (
@@ -79,7 +87,7 @@ function Files({ volume, name }: { volume: string; name: string }) {
         </Button>
       )}
       <FilePreview volume={volume} file={shown} onClose={() => setShown(null)} />
-    </Stack>
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 import { Box, Button, Group, Select, Text, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { Later } from '../later.tsx';
 import { formatNumber } from '../text/format.ts';
 import type { StatusLook } from '../text/labels.ts';
 import { useUrlParams } from '../use-url-params.ts';
@@ -70,7 +71,11 @@ export function RecordList<Item>(props: RecordListProps<Item>) {
               onChange={(event) => setSearch(event.currentTarget.value)}
               className="filter-search"
             />
-            {isMain && keys.length > 0 && <SortSelect columns={columns} sort={sort} onSort={setSort} />}
+            {isMain && keys.length > 0 && (
+              <Later>
+                <SortSelect columns={columns} sort={sort} onSort={setSort} />
+              </Later>
+            )}
             <Text size="sm" c="dimmed" className="figure" role="status">
               {shown.length === items.length
                 ? formatNumber(items.length)

@@ -156,26 +156,37 @@ interface RowProps<Item> {
   onOpen?: () => void;
 }
 
+const { tr, td } = Table.classes;
+
+/** Plain elements with the styles of Mantine's, which take most of the time to the first row. */
 function Row<Item>({ index, height, item, columns, hasBlocks, measure, onOpen }: RowProps<Item>) {
   return (
-    <Table.Tr
+    <tr
       style={{ '--row-height': `${height}px` } as CSSProperties}
+      className={onOpen ? `${tr} row-link` : tr}
+      data-with-row-border
       data-row={index}
       {...(hasBlocks ? { ref: measure, 'data-index': index } : {})}
-      {...(onOpen ? { className: 'row-link', onClick: onOpen } : {})}
+      {...(onOpen ? { onClick: onOpen } : {})}
     >
       {columns.map((column) => (
-        <Table.Td
+        <td
           key={column.title}
-          {...(hasBlocks ? { 'data-title': column.title } : visibility(column))}
+          className={cellClass(column, hasBlocks)}
+          {...(hasBlocks ? { 'data-title': column.title } : {})}
           {...room(column)}
-          {...alignment(column)}
         >
           {column.render(item)}
-        </Table.Td>
+        </td>
       ))}
-    </Table.Tr>
+    </tr>
   );
+}
+
+function cellClass({ isSecondary, isNumber }: Pick<Column<never>, 'isSecondary' | 'isNumber'>, hasBlocks: boolean) {
+  return [td, isNumber && 'figure number', isSecondary && !hasBlocks && 'mantine-visible-from-sm']
+    .filter(Boolean)
+    .join(' ');
 }
 
 function visibility({ isSecondary }: { isSecondary?: boolean }) {

@@ -35,7 +35,11 @@ export function SmallTable(
   );
 }
 
-/** Hands the titles to the style sheet, which shows them beside the values of a block. */
+/** Hands the titles to the style sheet, which shows them beside the values of a block. Buttons say themselves what they do. */
 function titleVariables(titles: readonly string[]): CSSProperties {
-  return Object.fromEntries(titles.map((title, index) => [`--title-${index + 1}`, JSON.stringify(title)]));
+  const variables = titles.map((title, index) => [
+    `--title-${index + 1}`,
+    title === 'Actions' ? '' : JSON.stringify(title),
+  ]);
+  return Object.fromEntries(variables.filter(([, title]) => title !== ''));
 }

@@ -1,4 +1,5 @@
 import { Skeleton, Text } from '@mantine/core';
+import type { CSSProperties } from 'react';
 import { Link } from 'react-router';
 import { visibleText } from './visible-text.ts';
 
@@ -15,32 +16,29 @@ export function PendingName() {
 /** A record's name in the first column of a list, in one line. `title` appears when the pointer rests on it. */
 export function RecordName({ children, title }: { children: string; title?: string }) {
   return (
-    <Text size="sm" fw={550} className="record-name" title={visibleText(title || children)}>
+    <div className="record-name own-name" title={visibleText(title || children)}>
       <Name>{children}</Name>
-    </Text>
+    </div>
   );
 }
 
 /** A record's name as a link, in a row that is a link itself. */
 export function RecordLink({ to, name }: { to: string; name: string }) {
   return (
-    <Text
-      component={Link}
+    <Link
       to={to}
-      size="sm"
-      c="inherit"
-      fw={550}
-      className="record-name"
+      className="record-name own-name"
       title={visibleText(name)}
       onClick={(event) => event.stopPropagation()}
     >
       <Name>{name}</Name>
-    </Text>
+    </Link>
   );
 }
 
 /** Text that takes the room that a cell has, in at most two lines; all of it on hover. */
 export function TwoLines({ text }: { text: string }) {
+  if (text === '') return null;
   return (
     <Text size="sm" lineClamp={2} title={visibleText(text)} className="two-lines">
       <Name>{text}</Name>
@@ -52,8 +50,12 @@ export function TwoLines({ text }: { text: string }) {
 export function Truncated(props: { text: string; maw?: number | string; isDimmed?: boolean }) {
   const { text, maw = 280, isDimmed = false } = props;
   return (
-    <Text size="sm" truncate maw={maw} title={visibleText(text)} {...(isDimmed ? { c: 'dimmed' } : {})}>
+    <span
+      className={isDimmed ? 'truncated second-value' : 'truncated'}
+      style={{ '--most': typeof maw === 'number' ? `${maw}px` : maw } as CSSProperties}
+      title={visibleText(text)}
+    >
       <Name>{text}</Name>
-    </Text>
+    </span>
   );
 }

@@ -1,7 +1,5 @@
-import { Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Sparkline } from '../../../ui/charts/sparkline.tsx';
-import { Hint } from '../../../ui/hint.tsx';
 import type { Column } from '../../../ui/tables/record-table.tsx';
 import { formatCost, formatDuration, formatNumber, formatRate, NO_VALUE } from '../../../ui/text/format.ts';
 import { shortReason } from '../../../ui/text/reason.ts';
@@ -66,7 +64,7 @@ export const ENDPOINT_COLUMNS: readonly Column<EndpointRow>[] = [
     isSecondary: true,
     isNumber: true,
     width: '84px',
-    render: ({ waiting }) => (waiting === 0 ? <Text c="dimmed">{NO_VALUE}</Text> : formatNumber(waiting)),
+    render: ({ waiting }) => (waiting === 0 ? <Nothing /> : formatNumber(waiting)),
   },
   {
     title: 'Cost today',
@@ -75,11 +73,7 @@ export const ENDPOINT_COLUMNS: readonly Column<EndpointRow>[] = [
     isNumber: true,
     width: '104px',
     render: ({ figures }) =>
-      figures === undefined || figures.costToday === 0 ? (
-        <Text c="dimmed">{NO_VALUE}</Text>
-      ) : (
-        formatCost(figures.costToday)
-      ),
+      figures === undefined || figures.costToday === 0 ? <Nothing /> : formatCost(figures.costToday),
   },
 ];
 
@@ -107,37 +101,39 @@ function StateCell({ state }: { state: EndpointRow['state'] }) {
 
 function TwoLines({ first, second, title }: { first: ReactNode; second: string; title?: string }) {
   return (
-    <Stack gap={0} miw={0} title={visibleText(title ?? second)}>
+    <div className="cell-lines" title={visibleText(title ?? second)}>
       {first}
       {second !== '' && (
-        <Text size="xs" c="dimmed" className="second-line">
+        <div className="second-line">
           <Name>{second}</Name>
-        </Text>
+        </div>
       )}
-    </Stack>
+    </div>
   );
+}
+
+function Nothing() {
+  return <span className="second-value">{NO_VALUE}</span>;
 }
 
 /** A figure and how it came about. */
 function Course(props: { text: string; values: readonly (number | null)[] | undefined; label: string }) {
   const { text, values, label } = props;
   return (
-    <Group gap={8} wrap="nowrap" justify="flex-end">
-      <Text size="sm" className="nowrap" {...(text === NO_VALUE ? { c: 'dimmed' } : {})}>
-        {text}
-      </Text>
+    <div className="cell-values">
+      {text === NO_VALUE ? <Nothing /> : <span>{text}</span>}
       {values ? <Sparkline values={values} label={label} /> : <span className="sparkline" />}
-    </Group>
+    </div>
   );
 }
 
 function WorkerCount({ count, limits: { min, max } }: { count: number; limits: { min: number; max: number } }) {
   return (
-    <Group gap={4} wrap="nowrap" justify="flex-end">
-      <Text size="sm">{count}</Text>
-      <Hint size="xs">
+    <div className="cell-values">
+      {count}
+      <small className="second-value">
         of {min}–{max}
-      </Hint>
-    </Group>
+      </small>
+    </div>
   );
 }

@@ -3,6 +3,7 @@ import { IconSearch } from '@tabler/icons-react';
 import { useDeferredValue, useMemo } from 'react';
 import { useSearchParams } from 'react-router';
 import { choiceOptions } from '../../../ui/forms/fields.ts';
+import { FilterRoom, Later } from '../../../ui/later.tsx';
 import { useSearch } from '../../../ui/tables/record-list.tsx';
 import { parseSort, type Sort, sortText } from '../../../ui/tables/select-records.ts';
 import { StateFilter } from '../../../ui/tables/state-filter.tsx';
@@ -34,24 +35,33 @@ export function EndpointFilters(props: {
         onChange={(event) => narrowing.setSearch(event.currentTarget.value)}
         className="filter-search"
       />
-      <Select
-        aria-label="Kind"
-        placeholder="Any kind"
-        data={KINDS}
-        value={filter.kind || null}
-        onChange={(kind) => narrowing.setKind(kind ?? '')}
-        clearable
-      />
-      <Select
-        aria-label="Image"
-        placeholder="Any image"
-        data={images}
-        value={filter.image || null}
-        onChange={(image) => narrowing.setImage(image ?? '')}
-        clearable
-        searchable
-        limit={50}
-      />
+      <Later
+        room={
+          <>
+            <FilterRoom />
+            <FilterRoom />
+          </>
+        }
+      >
+        <Select
+          aria-label="Kind"
+          placeholder="Any kind"
+          data={KINDS}
+          value={filter.kind || null}
+          onChange={(kind) => narrowing.setKind(kind ?? '')}
+          clearable
+        />
+        <Select
+          aria-label="Image"
+          placeholder="Any image"
+          data={images}
+          value={filter.image || null}
+          onChange={(image) => narrowing.setImage(image ?? '')}
+          clearable
+          searchable
+          limit={50}
+        />
+      </Later>
       <Text size="sm" c="dimmed" className="figure" role="status">
         {foundText(foundCount, rows.length)}
       </Text>

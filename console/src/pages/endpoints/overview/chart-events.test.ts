@@ -25,7 +25,7 @@ test('releases and decisions of the period are listed, the newest first', () => 
     [decision(50, ['exit'], failed), decision(40, ['start', 'start', 'drain']), decision(61, ['start'])],
   );
   expect(events.map(({ kind, title, reason }) => [kind, title, reason])).toEqual([
-    ['lost', '1 worker ended without an order', 'CUDA out of memory'],
+    ['lost', '1 worker ended unexpectedly', 'CUDA out of memory'],
     ['scaling', '2 workers started, 1 worker stopped after their work', 'why'],
     ['release', 'Version 3', 'changed: image, env'],
     ['release', 'Version 1', 'first release'],
@@ -43,7 +43,7 @@ test('before the last decisions that are kept, events are the counts of the hist
   expect(events).toHaveLength(KEPT_DECISIONS + 1);
   expect(events.at(-1)).toMatchObject({
     kind: 'lost',
-    title: '3 workers became ready, 2 workers ended, 1 worker lost',
+    title: '3 workers became ready, 2 workers ended, 1 worker ended unexpectedly',
   });
   expect(chartEvents(history(...points), [], many.slice(1))).toHaveLength(KEPT_DECISIONS - 1);
 });
@@ -51,7 +51,7 @@ test('before the last decisions that are kept, events are the counts of the hist
 test('marks belong to the point of their time; releases and losses are lines, one per point', () => {
   const events = chartEvents(history(), [release(2, 30.5)], [decision(30.9, ['exit']), decision(10, ['start'])]);
   expect(chartMarks(events, 60)).toEqual([
-    { at: START + 30 * MINUTE, text: '1 worker ended without an order: why', line: { label: 'lost', isBad: true } },
+    { at: START + 30 * MINUTE, text: '1 worker ended unexpectedly: why', line: { label: 'lost', isBad: true } },
     { at: START + 30 * MINUTE, text: 'Version 2' },
     { at: START + 10 * MINUTE, text: '1 worker started: why' },
   ]);

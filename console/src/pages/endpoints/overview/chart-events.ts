@@ -47,7 +47,7 @@ const WORDS: Record<Decision['actions'][number]['kind'], string> = {
   freeze: 'frozen',
   stop: 'stopped',
   drain: 'stopped after their work',
-  exit: 'ended without an order',
+  exit: 'ended unexpectedly',
 };
 
 function ofDecision({ at, reason, actions }: Decision): ChartEvent {
@@ -69,7 +69,7 @@ function ofCounts(point: History['points'][number]): ChartEvent[] {
   const parts = [
     ...(coldStarts > 0 ? [`${formatCount(coldStarts, 'worker')} became ready`] : []),
     ...(workersEnded > workersLost ? [`${formatCount(workersEnded - workersLost, 'worker')} ended`] : []),
-    ...(workersLost > 0 ? [`${formatCount(workersLost, 'worker')} lost`] : []),
+    ...(workersLost > 0 ? [`${formatCount(workersLost, 'worker')} ended unexpectedly`] : []),
   ];
   return [
     { at: Date.parse(point.at), kind: workersLost > 0 ? 'lost' : 'scaling', title: parts.join(', '), reason: '' },
