@@ -159,13 +159,14 @@ class PortionWriter {
     this.#bytes += Buffer.isBuffer(piece) ? piece.length : 0;
   }
 
-  /** Parses and commits what was collected, when it is this upload's turn. */
+  /** Parses what was collected, in the rest after the portion before mostly, and commits it when it is this upload's turn. */
   async flush(): Promise<void> {
     const pieces = this.#pieces;
     if (pieces.length === 0) return;
     [this.#pieces, this.#bytes] = [[], 0];
     const { plane, actor } = this.#call;
-    await plane.uploadPace.run(actor.userId, async () => this.#commit(await this.#parse(pieces)));
+    const portion = await this.#parse(pieces);
+    await plane.uploadPace.run(actor.userId, () => this.#commit(portion));
   }
 
   /** Stores what came before a line that is far over the limit, and refuses the rest with it. */
