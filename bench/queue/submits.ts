@@ -9,7 +9,7 @@ import type { Setup } from './systems.ts';
 export interface SubmitsRun {
   accepted: number;
   refused: number;
-  /** Of the first refusal. */
+  /** Why the first was refused. */
   refusal: string | null;
   mbPerSecond: number;
   /** The same bytes written to a file, and flushed as often as jobs are committed. */
