@@ -21,6 +21,8 @@ export interface Comparison {
 }
 
 const WAITING_WORKERS = 16;
+/** Seconds at full speed until V8 has compiled what runs often: about 1.2 s of its threads' CPU, for each process of a server. */
+const COMPILED_AFTER = 15;
 
 /** Measures every system alone, one after another in each round, so that a busy minute does not hit only one. */
 export async function compareSystems(
@@ -51,7 +53,7 @@ export async function playRound(
     const loads: Loads = {
       paced: await playOn(subject, tempDir, 'paced', paced),
       runsync: await playOn(subject, tempDir, 'runsync', paced),
-      saturated: await playOn(subject, tempDir, 'saturated', { seconds, warmUp: 4 }),
+      saturated: await playOn(subject, tempDir, 'saturated', { seconds, warmUp: COMPILED_AFTER }),
     };
     return { ...loads, hashMs: (before + hashMs()) / 2 };
   } finally {

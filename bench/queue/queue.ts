@@ -10,6 +10,7 @@ import { startPostgres } from './postgres.ts';
 import { type QueueReport, renderReport } from './report.ts';
 import { measureRest } from './rest.ts';
 import { measureSpread } from './spread.ts';
+import { measureSubmits } from './submits.ts';
 import { type Setup, SYSTEMS } from './systems.ts';
 import { measureWal } from './wal.ts';
 
@@ -41,6 +42,7 @@ export async function benchQueue(args: string[]): Promise<void> {
     if (parts.includes('wal')) report.wal = await measureWal(setup, { seconds });
     if (parts.includes('spread')) report.spread = await measureSpread(setup, { rounds, seconds });
     if (parts.includes('payloads')) report.payloads = await measurePayloads(postgres, { rounds });
+    if (parts.includes('submits')) report.submits = await measureSubmits(setup, { rounds });
     process.stdout.write(renderReport(report));
     await writeResults('queue', report);
   } finally {

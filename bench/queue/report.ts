@@ -6,6 +6,7 @@ import type { LoadResult } from './load.ts';
 import type { PayloadRun } from './payloads.ts';
 import type { RestResult } from './rest.ts';
 import type { SpreadRun } from './spread.ts';
+import type { SubmitsRun } from './submits.ts';
 import { renderTable } from './table.ts';
 import type { WalRun } from './wal.ts';
 
@@ -19,6 +20,7 @@ export interface QueueReport {
   wal?: WalRun[];
   payloads?: PayloadRun[];
   spread?: SpreadRun[];
+  submits?: SubmitsRun[];
 }
 
 export function renderReport(report: QueueReport): string {
@@ -31,6 +33,7 @@ export function renderReport(report: QueueReport): string {
     ...(report.wal ? [renderWal(report.wal)] : []),
     ...(report.payloads ? [renderPayloads(report.payloads)] : []),
     ...(report.spread ? [renderSpread(report.spread)] : []),
+    ...(report.submits ? [renderSubmits(report.submits)] : []),
   ].join('\n');
 }
 
@@ -158,6 +161,24 @@ function renderSpread(runs: readonly SpreadRun[]): string {
     ['failed requests, lost or duplicate jobs', ...runs.map(({ rounds }) => String(countFaults(rounds)))],
     row('jobs/s that a core of the database could carry', 0, (load) => 1e6 / load.watched.store!.cpuUsPerJob),
     row('jobs/s that a core of the servers could carry', 0, (load) => 1e6 / load.watched.server!.cpuUsPerJob),
+  ]);
+}
+
+function renderSubmits(runs: readonly SubmitsRun[]): string {
+  const row = (title: string, digits: number, pick: (run: SubmitsRun) => number) => [
+    title,
+    ...runs.map((run) => number(pick(run), digits)),
+  ];
+  return renderTable([
+    ['jobs of 8 MB, all at once', ...runs.map((_, round) => `round ${round + 1}`)],
+    row('accepted', 0, (run) => run.accepted),
+    row('refused', 0, (run) => run.refused),
+    row('MB/s', 0, (run) => run.mbPerSecond),
+    row('the disk alone, MB/s', 0, (run) => run.diskMbPerSecond),
+    row('ratio', 2, (run) => run.mbPerSecond / run.diskMbPerSecond),
+    row('server CPU, ms per job', 1, (run) => run.serverCpuMs),
+    row('database CPU, ms per job', 1, (run) => run.storeCpuMs),
+    row('server memory, peak MB', 0, (run) => run.peakRssMb),
   ]);
 }
 

@@ -81,7 +81,7 @@ export const JOB_LIMITS = {
   bodyWaitMs: seconds({
     variable: 'PODYARD_BODY_WAIT_SECONDS',
     default: 60,
-    page: 'How long a request waits, unread, for [memory for its body](operations.md#memory-for-request-bodies)',
+    page: 'How long a request waits, unread, for [memory for its body](operations.md#memory-for-request-bodies) while none that waits gets any',
   }),
   resultRetentionMs: seconds({
     variable: 'PODYARD_RESULT_RETENTION_SECONDS',

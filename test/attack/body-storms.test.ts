@@ -30,9 +30,7 @@ let api: Api;
 let neighbor: Neighbor;
 
 beforeAll(async () => {
-  // Longer than all of them take on a busy machine: none may be refused because others are slow.
-  const env = { PODYARD_BODY_WAIT_SECONDS: '120' };
-  server = await ServerProcess.start({ runtime: 'simulated', gpus: 'ADA_24:10', env });
+  server = await ServerProcess.start({ runtime: 'simulated', gpus: 'ADA_24:10' });
   ({ key } = await createTenant(server, 'attacker'));
   api = new Api({ url: server.url, key });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Clock } from '../clock.ts';
 import { Batcher } from './batcher.ts';
 
 /** A batcher that doubles numbers; its batches end when `release` is called for them. */
@@ -8,6 +9,7 @@ function gatedBatcher(options: {
   maxSize: number;
   gatherAbove?: number;
   timeout?: { ms: number; error: (wasFlushed: boolean) => Error };
+  clock?: Clock;
 }) {
   const batches: { calls: readonly number[]; lane: number; release: (error?: Error) => void }[] = [];
   const batcher = new Batcher<number, number>({
@@ -169,6 +171,25 @@ describe('with a timeout', () => {
     expect(batches.map((batch) => batch.calls)).toEqual([[1], [3]]); // 2 was never flushed
     batches[1]!.release();
     expect(await next).toBe(6);
+  });
+
+  test('a call waits as long as batches end, and has the whole time once it is flushed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const clock = { now: () => Date.now() };
+    const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 1, timeout: { ms: 30, error: overdue }, clock });
+    const answers = Promise.allSettled([1, 2, 3, 4].map((call) => batcher.run(call)));
+    for (let at = 0; at < 3; at++) {
+      await turn();
+      vi.advanceTimersByTime(25);
+      batches[at]!.release();
+    }
+    await turn();
+    vi.advanceTimersByTime(31);
+    const outcomes = (await answers).map((answer) =>
+      answer.status === 'fulfilled' ? answer.value : answer.reason.message,
+    );
+    expect(outcomes).toEqual([2, 4, 6, 'flushed, but late']);
   });
 
   test('calls that end in time are not affected', async () => {

@@ -6,8 +6,9 @@ import { type Clock, monotonicClock } from '../clock.ts';
  * because of one of its calls (`isCallFault`), each call is retried alone, so that a bad one cannot fail the others. Any
  * other failure (a lost connection, say) fails the whole batch.
  *
- * With a `timeout`, a call that has not ended in time fails. One that still waits for a lane is withdrawn and never
- * flushed; one that was flushed may take effect later.
+ * With a `timeout`, a call fails when it has waited for so long and no batch has ended meanwhile, or was flushed so long ago: as long
+ * as batches end, the turn of each call comes. One that still waits for a lane is withdrawn and never flushed; one that was flushed may take
+ * effect later.
  */
 export class Batcher<In, Out> {
   readonly #flush: (calls: readonly In[], lane: number) => Promise<readonly Out[]>;
@@ -22,6 +23,8 @@ export class Batcher<In, Out> {
   readonly #inFlight: (readonly Entry<In, Out>[])[];
   #waiting: Entry<In, Out>[] = [];
   #isScheduled = false;
+  /** When the last batch ended. */
+  #endedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #timerDueMs = Number.POSITIVE_INFINITY;
 
@@ -55,10 +58,10 @@ export class Batcher<In, Out> {
 
   run(call: In): Promise<Out> {
     return new Promise((resolve, reject) => {
-      const dueMs = this.#timeout ? this.#clock.now() + this.#timeout.ms : Number.POSITIVE_INFINITY;
-      this.#waiting.push({ call, dueMs, resolve, reject });
+      const sinceMs = this.#timeout ? this.#clock.now() : 0;
+      this.#waiting.push({ call, sinceMs, resolve, reject });
       this.#schedule();
-      if (this.#timeout) this.#armTimer(dueMs);
+      if (this.#timeout) this.#armTimer(sinceMs + this.#timeout.ms);
     });
   }
 
@@ -82,6 +85,7 @@ export class Batcher<In, Out> {
   async #runBatch(lane: number): Promise<void> {
     const batch = this.#waiting.splice(0, this.#countOfBatch());
     this.#inFlight[lane] = batch;
+    if (this.#timeout) for (const entry of batch) entry.sinceMs = this.#clock.now();
     try {
       const results = await this.#flush(
         batch.map((entry) => entry.call),
@@ -93,6 +97,7 @@ export class Batcher<In, Out> {
       else for (const entry of batch) entry.reject(error);
     } finally {
       this.#inFlight[lane] = [];
+      if (this.#timeout) this.#endedAt = this.#clock.now();
       this.#freeLanes.push(lane);
       this.#schedule();
     }
@@ -111,7 +116,7 @@ export class Batcher<In, Out> {
 
   async #runOneByOne(batch: Entry<In, Out>[], lane: number): Promise<void> {
     for (const entry of batch) {
-      if (entry.dueMs <= this.#clock.now()) continue;
+      if (this.#timeout && entry.sinceMs + this.#timeout.ms <= this.#clock.now()) continue;
       try {
         const [result] = await this.#flush([entry.call], lane);
         entry.resolve(result!);
@@ -130,19 +135,25 @@ export class Batcher<In, Out> {
   }
 
   #failOverdue(): void {
+    const { ms, error } = this.#timeout!;
     const now = this.#clock.now();
-    const flushed = this.#inFlight.flat();
-    for (const entry of this.#waiting) if (entry.dueMs <= now) entry.reject(this.#timeout!.error(false));
-    for (const entry of flushed) if (entry.dueMs <= now) entry.reject(this.#timeout!.error(true));
-    this.#waiting = this.#waiting.filter(({ dueMs }) => dueMs > now);
     this.#timerDueMs = Number.POSITIVE_INFINITY;
-    for (const { dueMs } of [...this.#waiting, ...flushed]) if (dueMs > now) this.#armTimer(dueMs);
+    const isOverdue = (entry: Entry<In, Out>, dueMs: number, wasFlushed: boolean) => {
+      if (dueMs <= now) entry.reject(error(wasFlushed));
+      else this.#armTimer(dueMs);
+      return dueMs <= now;
+    };
+    for (const entry of this.#inFlight.flat()) isOverdue(entry, entry.sinceMs + ms, true);
+    this.#waiting = this.#waiting.filter(
+      (entry) => !isOverdue(entry, Math.max(entry.sinceMs, this.#endedAt) + ms, false),
+    );
   }
 }
 
 interface Entry<In, Out> {
   call: In;
-  dueMs: number;
+  /** When it began to wait, or was flushed; with a timeout. */
+  sinceMs: number;
   resolve: (out: Out) => void;
   reject: (error: unknown) => void;
 }

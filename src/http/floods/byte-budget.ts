@@ -86,11 +86,13 @@ export class ByteBudget {
   readonly #ledger: Ledger = { giveBack: (...given) => this.#takeBack(...given) };
   #usedBytes = 0;
   #waiting = 0;
+  /** When one that had waited was last granted. */
+  #movedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * `maxWaiting`: how many may wait; more are refused at once. `timeoutMs`: how long each may wait. `refusal`: what both
-   * are refused with.
+   * `maxWaiting`: how many may wait; more are refused at once. `timeoutMs`: how long each may wait while none is granted: as
+   * long as the line moves, everybody's turn comes. `refusal`: what both are refused with.
    */
   constructor(options: {
     limitBytes: number;
@@ -180,6 +182,7 @@ export class ByteBudget {
         this.#queues.delete(owner); // its next turn comes after those of the others
         this.#queues.set(owner, rest);
       }
+      this.#movedAt = this.#clock.now();
       waiter.grant(this.#take(owner, waiter.bytes));
     }
   }
@@ -212,7 +215,7 @@ export class ByteBudget {
   #armTimer(): void {
     if (this.#timer !== undefined || this.#waiting === 0) return;
     const firstSinceMs = Math.min(...[...this.#queues.values()].map((queue) => queue[0]!.sinceMs));
-    const remainingMs = firstSinceMs + this.#timeoutMs - this.#clock.now();
+    const remainingMs = Math.max(firstSinceMs, this.#movedAt) + this.#timeoutMs - this.#clock.now();
     const delayMs = Math.max(1, Math.min(remainingMs, YIELD_AFTER_MS));
     this.#timer = setTimeout(() => this.#onTimer(), delayMs).unref();
   }
@@ -222,7 +225,7 @@ export class ByteBudget {
     const latestMs = this.#clock.now() - this.#timeoutMs;
     for (const queue of [...this.#queues.values()]) {
       for (const waiter of [...queue]) {
-        if (waiter.sinceMs > latestMs) break;
+        if (Math.max(waiter.sinceMs, this.#movedAt) > latestMs) break;
         this.#withdraw(waiter);
       }
     }
