@@ -41,8 +41,8 @@ esac
     );
     const script = functions.join('\n').replaceAll('/run/systemd/system', root);
     const settingsOf = async (unit: string) => {
-      const print = 'load_settings; printf "%s|" "$DATA" "$PODYARD_PORT" "${NOTE-}"';
-      const before = `set -eu; SCOPE=system DATA=/var/lib/podyard SETTINGS=${root}/env UNIT=${unit}`;
+      const print = 'load_settings; printf "%s|" "$DATA" "$PODYARD_PORT" "$NOTE"';
+      const before = `set -eu; SCOPE=system DATA=/var/lib/podyard SETTINGS=${root}/env UNIT=${unit} NOTE=`;
       const env = { PATH: `${root}:/usr/bin:/bin` };
       return (await run('sh', ['-c', `${before}\n${script}\n${print}`], { env })).stdout;
     };

@@ -6,7 +6,7 @@
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { maxProcesses } from '../../core/max-processes.ts';
+import { maxProcesses } from '../../engine/max-processes.ts';
 import type { BuildLimits } from '../builder.ts';
 
 /**

@@ -57,9 +57,9 @@ test('a container gets limits, labels and a bind mount, and no unneeded privileg
 
 test.each([
   [null, 4096],
-  [0.25, 1024],
-  [1, 1024],
-  [1.8, 2048],
+  [0.25, 2048],
+  [2, 2048],
+  [2.5, 3072],
   [16, 4096],
 ])('a container with %s CPUs has at most %i processes and threads', (cpus, limit) => {
   expect(containerConfig({ ...SPEC, cpus }, PLACE)).toMatchObject({ HostConfig: { PidsLimit: limit } });

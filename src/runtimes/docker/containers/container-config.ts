@@ -1,4 +1,4 @@
-import { maxProcesses } from '../../../core/max-processes.ts';
+import { maxProcesses } from '../../../engine/max-processes.ts';
 import type { Gpu } from '../../gpus/gpu.ts';
 import type { PublishedPort, WorkloadSpec } from '../../runtime.ts';
 import { opaqueName, parseArgs, parsePort, WORKLOAD_OOM_SCORE } from '../../workload-spec.ts';
