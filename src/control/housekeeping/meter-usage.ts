@@ -42,7 +42,7 @@ export function usageLoop({ pool, logger, clock, monotonic = clock ?? monotonicC
         while (!(await meterUsage(pool, currentPrices(), before)));
         await moveMark(pool, last.nowMs, jumped);
         logger.warn(
-          { jumpMinutes: jumped },
+          { jumpMs: jumped * MINUTE_MS },
           'the clock was set, or the machine slept: only the time that passed is charged',
         );
       }

@@ -160,12 +160,13 @@ export class EndpointScaler {
     return ids;
   }
 
-  /** Scales those of these endpoints that no hint has named just now. */
+  /** Scales those of these endpoints that no hint has named just now, and that were not polled just now. */
   #scaleUnnamed(ids: readonly EndpointId[]): Promise<number> {
     const now = this.#deps.monotonic.now();
     const isDue = (id: EndpointId) => (this.#due.get(id) ?? Number.POSITIVE_INFINITY) <= now;
+    const isRecent = (id: EndpointId) => now - (this.#polledAt.get(id) ?? Number.NEGATIVE_INFINITY) < MIN_INTERVAL_MS;
     return this.#scale(
-      ids.filter((id) => !this.#isBusy(id) && !isDue(id)),
+      ids.filter((id) => !this.#isBusy(id) && !isDue(id) && !isRecent(id)),
       now,
     );
   }
