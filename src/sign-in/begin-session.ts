@@ -1,13 +1,12 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import { clientAddress } from '../core/client-address.ts';
-import type { UserId } from '../core/ids.ts';
-import { systemActor } from '../domain/access/actor.ts';
+import { newId, type SessionId, type UserId } from '../core/ids.ts';
+import { personActor } from '../domain/access/actor.ts';
 import { change } from '../domain/change.ts';
 import type { NewSession, ProviderAccount } from '../domain/sessions/session-store.ts';
 import { createSession, type SessionSecrets } from '../domain/sessions/sessions.ts';
-import { peerOf } from '../http/authenticate.ts';
 import { sessionCookie } from '../http/session-cookie.ts';
+import { senderOf, withSender } from './sender.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
 const MAX_USER_AGENT = 300;
@@ -19,16 +18,17 @@ type Proof = Pick<NewSession, 'madeBy' | 'keyId'> & { account?: ProviderAccount<
 export async function beginSession(
   deps: SignInDeps,
   req: IncomingMessage,
-  userId: UserId,
-  proof: Proof,
+  res: ServerResponse,
+  { userId, ...proof }: { userId: UserId } & Proof,
 ): Promise<{ secrets: SessionSecrets; cookie: string }> {
-  const { lifetime, trustedProxies } = deps;
-  const address = clientAddress(peerOf(req), trustedProxies);
+  const { lifetime } = deps;
+  const sender = senderOf(deps, req, res);
   const userAgent = req.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null;
   const isHostBound = isSecure(deps, req);
-  const wanted = { ...proof, userAgent, address, lifetime, isHostBound };
-  const secrets = await change(deps, systemActor(userId), createSession, wanted);
-  deps.logger.info({ userId, sessionId: secrets.id, by: proof.madeBy, clientAddress: address }, 'signed in');
+  const sessionId = newId<SessionId>();
+  const wanted = { ...proof, sessionId, userAgent, address: sender.address, lifetime, isHostBound };
+  const secrets = await change(deps, withSender(personActor(userId, sessionId), sender), createSession, wanted);
+  deps.logger.info({ userId, sessionId, by: proof.madeBy, clientAddress: sender.address }, 'signed in');
   return { secrets, cookie: sessionCookie(secrets, isHostBound, lifetime.maxMs) };
 }
 

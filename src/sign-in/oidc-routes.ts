@@ -13,10 +13,10 @@ import { beginSession, isSecure } from './begin-session.ts';
 import { type Claims, readIdentity } from './claims.ts';
 import type { BackChannelClient, IdentityClient, Vouched } from './identity-client.ts';
 import { takeGroupsAway } from './leave-groups.ts';
-import { senderOf, withSender } from './local/local-request.ts';
 import { readLogoutToken } from './logout-token.ts';
 import type { Provider } from './read-providers.ts';
 import { REFRESH_MS } from './refresh-sessions.ts';
+import { senderOf, withSender } from './sender.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
 /** How long signing in may take at the provider. */
@@ -80,7 +80,8 @@ export async function finishOidc(
   const vouched = await client.redeem(answer, attempt);
   const identity = await readMember(deps, provider, vouched.claims);
   const userId = await change(deps, withSender(PODYARD, senderOf(deps, req, res)), joinIdentity, identity);
-  const { secrets, cookie } = await beginSession(deps, req, userId, {
+  const { secrets, cookie } = await beginSession(deps, req, res, {
+    userId,
     madeBy: 'OIDC',
     account: {
       provider: provider.name,

@@ -6,7 +6,8 @@ import { change } from '../domain/change.ts';
 import { findPodRoute } from '../domain/pods/find-pod-route.ts';
 import { openPod } from '../domain/sessions/pod-sign-ins.ts';
 import { sendJson } from './answers.ts';
-import { readSession, readTexts, senderOf } from './local/local-request.ts';
+import { readSession, readTexts } from './local/local-request.ts';
+import { senderOf } from './sender.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
 const STATE = /^[\w-]{43}$/;

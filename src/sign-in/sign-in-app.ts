@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../core/errors.ts';
 import type { SessionId } from '../core/ids.ts';
-import { systemActor } from '../domain/access/actor.ts';
+import { personActor } from '../domain/access/actor.ts';
 import { change } from '../domain/change.ts';
 import { findLocalWays } from '../domain/local-accounts/password-store.ts';
 import { findSessionOrigin } from '../domain/sessions/provider-session-store.ts';
@@ -16,12 +16,13 @@ import { sendFailure, sendFailurePage, sendJson } from './answers.ts';
 import { beginSession } from './begin-session.ts';
 import { cliLoginRoutes } from './cli-login-routes.ts';
 import { hasBackChannel, type IdentityClient } from './identity-client.ts';
-import { recordRefusedSignIn, senderOf } from './local/local-request.ts';
+import { recordRefusedSignIn } from './local/local-request.ts';
 import { passkeyRoutes } from './local/passkey-routes.ts';
 import { passwordRoutes } from './local/password-routes.ts';
 import { proxyRoutes } from './local/proxy-routes.ts';
 import { finishOidc, logOutFromBehind, startOidc } from './oidc-routes.ts';
 import { openPodPort } from './open-pod-port.ts';
+import { senderOf, withSender } from './sender.ts';
 import type { SignInDeps } from './sign-in-deps.ts';
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
@@ -116,7 +117,7 @@ export class SignInApp implements LoadedApp {
   async #byKey(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { keyId, userId } = await authenticate(this.#deps.keyRing, readBearer(req.headers.authorization), req);
     const former = namedSession(req.headers);
-    const { secrets, cookie } = await beginSession(this.#deps, req, userId, { madeBy: 'KEY', keyId });
+    const { secrets, cookie } = await beginSession(this.#deps, req, res, { userId, madeBy: 'KEY', keyId });
     const removed = former === null ? [] : removedSessionCookies(former);
     sendJson(res, 201, { id: secrets.id, token: secrets.token }, [...removed, cookie]);
   }
@@ -127,7 +128,8 @@ export class SignInApp implements LoadedApp {
     if (secret === null) throw new Failure('unauthorized', 'there is no session to end');
     const { userId, sessionId } = await authenticateSession(this.#deps.keyRing, secret, req);
     const url = await this.#endAtProvider(sessionId!, this.#deps.publicUrlFor(req));
-    await change(this.#deps, systemActor(userId), endSession, { userId, sessionId: sessionId! });
+    const actor = withSender(personActor(userId, sessionId!), senderOf(this.#deps, req, res));
+    await change(this.#deps, actor, endSession, { userId, sessionId: sessionId! });
     this.#deps.logger.info({ userId, sessionId }, 'signed out');
     sendJson(res, 200, { url }, removedSessionCookies(sessionId!));
   }

@@ -41,6 +41,11 @@ export function systemActor(userId: UserId): Actor {
   return { userId, keyId: '' as KeyId, scopes: [{ kind: 'all' }] };
 }
 
+/** Returns a person at the beginning or the end of their session: its author, whatever the scopes of the key that it came with. */
+export function personActor(userId: UserId, sessionId: SessionId): Actor {
+  return { ...systemActor(userId), sessionId };
+}
+
 /** Podyard itself, before the caller is known, such as at a sign-in. */
 export const PODYARD: Actor = systemActor('' as UserId);
 

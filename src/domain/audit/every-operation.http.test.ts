@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ownEverything, PLENTY } from '../../../test/owned-things.ts';
 import { type Person, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
-import type { KeyId, PodId, RegistryId, SessionId, TemplateId } from '../../core/ids.ts';
+import { type KeyId, newId, type PodId, type RegistryId, type SessionId, type TemplateId } from '../../core/ids.ts';
 import { type Actor, systemActor } from '../access/actor.ts';
 import { change } from '../change.ts';
 import { changeClusterRegistry } from '../clusters/change-cluster.ts';
@@ -156,6 +156,7 @@ async function callEverything(person: Person): Promise<void> {
   const { pool } = rest.database;
   const context = { pool, bus: rest.bus, secretBox: rest.secretBox };
   const browser = await change(context, actor, createSession, {
+    sessionId: newId<SessionId>(),
     ...({ madeBy: 'PASSWORD', userAgent: 'Firefox', address: '192.0.2.1' } as const),
     lifetime: { idleMs: 1_000, maxMs: 1_000 },
   });

@@ -4,7 +4,7 @@
  * on another port of the same host, which gets the cookie, are both refused.
  */
 import { Failure, notFound } from '../../core/errors.ts';
-import { newId, newSecret, type SessionId, type UserId } from '../../core/ids.ts';
+import { newSecret, type SessionId, type UserId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import { PERMISSIONS } from '../access/permissions.ts';
 import { hashSecret } from '../access/secret-hash.ts';
@@ -35,6 +35,7 @@ export interface SessionSecrets {
 }
 
 type Wanted = Omit<NewSession, 'id' | 'secretHash' | 'userId' | 'account'> & {
+  sessionId: SessionId;
   /** It began behind https, where a browser keeps the cookie from subdomains. */
   isHostBound?: boolean;
   /** With the tokens as they are. */
@@ -53,12 +54,12 @@ export function sessionSecret({ cookie, token }: Pick<SessionSecrets, 'cookie' |
 export const createSession: Operation<Tx & { secretBox: SecretBox }, Wanted, SessionSecrets> = {
   name: 'session.create',
   permission: PERMISSIONS.writeAccount,
-  async run({ db, bus, secretBox, actor: { userId } }, { account = null, isHostBound = false, ...input }) {
+  async run({ db, bus, secretBox, actor: { userId } }, { sessionId, account = null, isHostBound = false, ...input }) {
     if (input.keyId && !(await lockKeyOfPerson(db, userId, input.keyId))) {
       throw new Failure('forbidden', 'access denied: this key opens no session');
     }
     const cookie = newSecret(isHostBound ? BOUND_COOKIE_PREFIX : COOKIE_PREFIX);
-    const secrets = { id: newId<SessionId>(), cookie, token: newSecret(TOKEN_PREFIX) };
+    const secrets = { id: sessionId, cookie, token: newSecret(TOKEN_PREFIX) };
     const ended = await deleteSurplusSessions(db, userId, MAX_SESSIONS - 1);
     await recordSessionEnds(db, ended, `a user has at most ${MAX_SESSIONS} sessions`);
     for (const { id } of ended) bus.publish('session', id);

@@ -89,6 +89,19 @@ test('whoever is invited sets a password, is signed in, and signs in with their 
   expect(sessions.map(({ madeBy }) => madeBy)).toEqual(['PASSWORD', 'PASSWORD', 'PASSWORD', 'PASSWORD']);
 });
 
+test('a sign-in and a sign-out are by whoever signs in and out, in the audit log', async () => {
+  const { person, session } = await newAccount('grace');
+  const out = await server.send('/sign-in/out', { method: 'POST', headers: { origin: server.url }, session });
+  expect(out.status).toBe(200);
+  const { rows } = await server.rest.database.pool.query(
+    `select operation, actor_kind as kind, actor_id as "by", interface, address is not null as "hasAddress"
+     from audit_entries where record_id = $1 order by seq`,
+    [session.id],
+  );
+  const author = { kind: 'session', by: person.userId, interface: 'console', hasAddress: true };
+  expect(rows).toEqual(['session.create', 'session.end'].map((operation) => ({ operation, ...author })));
+});
+
 test('an invitation shows whom it invites, is used once, and only its hash is stored', async () => {
   const person = await server.rest.addPerson('nora');
   const secret = await invite(person);

@@ -1,32 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { clientAddress, clientNetwork } from '../../core/client-address.ts';
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { insertEntry } from '../../domain/audit/insert-entry.ts';
-import { authenticateSession, peerOf } from '../../http/authenticate.ts';
+import { authenticateSession } from '../../http/authenticate.ts';
 import { isSameOrigin, namedSession, readSessionSecret, removedSessionCookies } from '../../http/session-cookie.ts';
 import { readText, sendJson } from '../answers.ts';
 import { beginSession } from '../begin-session.ts';
+import { type Sender, withSender } from '../sender.ts';
 import type { SignInDeps } from '../sign-in-deps.ts';
-
-/** Where a request comes from, for limits and for the audit log. */
-export interface Sender {
-  address: string;
-  /** The address, or the network that one client has all addresses of. */
-  network: string;
-  requestId: string;
-}
-
-export function senderOf({ trustedProxies }: SignInDeps, req: IncomingMessage, res: ServerResponse): Sender {
-  const address = clientAddress(peerOf(req), trustedProxies);
-  return { address, network: clientNetwork(address), requestId: String(res.getHeader('x-request-id') ?? '') };
-}
-
-/** Returns the actor with the address and the request id of the page's request. */
-export function withSender(actor: Actor, { address, requestId }: Sender): Actor {
-  return { ...actor, origin: { interface: 'console', address, requestId } };
-}
 
 /** Reads members of a JSON body, all of them strings. Throws `badRequest`, and `forbidden` for a request of another site. */
 export async function readTexts<Name extends string>(
@@ -60,12 +42,12 @@ export async function readObject(req: IncomingMessage): Promise<Record<string, u
 export async function readSession(
   deps: SignInDeps,
   req: IncomingMessage,
-  { address, requestId }: Sender,
+  sender: Sender,
 ): Promise<Actor & Required<Pick<Actor, 'sessionId'>>> {
   const secret = readSessionSecret(req);
   if (secret === null) throw new Failure('unauthorized', 'sign in first');
   const actor = await authenticateSession(deps.keyRing, secret, req);
-  return { ...actor, sessionId: actor.sessionId!, origin: { interface: 'console', address, requestId } };
+  return { ...withSender(actor, sender), sessionId: actor.sessionId! };
 }
 
 /** Signs in, and answers with the page's half of the session. The browser's previous session stays valid elsewhere, but not here. */
@@ -73,9 +55,9 @@ export async function answerSignedIn(
   deps: SignInDeps,
   req: IncomingMessage,
   res: ServerResponse,
-  { userId, ...proof }: { userId: UserId } & Parameters<typeof beginSession>[3],
+  signedIn: Parameters<typeof beginSession>[3],
 ): Promise<void> {
-  const { secrets, cookie } = await beginSession(deps, req, userId, proof);
+  const { secrets, cookie } = await beginSession(deps, req, res, signedIn);
   const former = namedSession(req.headers);
   const removed = former === null ? [] : removedSessionCookies(former);
   sendJson(res, 201, { id: secrets.id, token: secrets.token }, [...removed, cookie]);

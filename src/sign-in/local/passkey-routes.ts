@@ -22,9 +22,10 @@ import { useAnswerOnce } from '../../domain/sessions/identity-store.ts';
 import { readCookie, setCookie } from '../../http/session-cookie.ts';
 import { sendJson } from '../answers.ts';
 import { isSecure } from '../begin-session.ts';
+import { senderOf } from '../sender.ts';
 import type { SignInDeps } from '../sign-in-deps.ts';
 import { limitTries } from './limit-tries.ts';
-import { answerSignedIn, readObject, readSession, readTexts, recordRefusedSignIn, senderOf } from './local-request.ts';
+import { answerSignedIn, readObject, readSession, readTexts, recordRefusedSignIn } from './local-request.ts';
 import { type Handler, isProvenAlready, proveAgain } from './password-routes.ts';
 
 const CHALLENGE_MS = 5 * 60_000;

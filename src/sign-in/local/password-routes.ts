@@ -16,17 +16,10 @@ import { acceptInvitation, accountSuspended, invitationGone } from '../../domain
 import { findAccount, findAccountByLogin, isFreshSignIn } from '../../domain/local-accounts/password-store.ts';
 import { changePassword, noLocalAccount } from '../../domain/local-accounts/passwords.ts';
 import { sendJson } from '../answers.ts';
+import { type Sender, senderOf, withSender } from '../sender.ts';
 import type { SignInDeps } from '../sign-in-deps.ts';
 import { limitTries } from './limit-tries.ts';
-import {
-  answerSignedIn,
-  readSession,
-  readTexts,
-  recordRefusedSignIn,
-  type Sender,
-  senderOf,
-  withSender,
-} from './local-request.ts';
+import { answerSignedIn, readSession, readTexts, recordRefusedSignIn } from './local-request.ts';
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 

@@ -4,8 +4,9 @@ import { PODYARD } from '../../domain/access/actor.ts';
 import { change } from '../../domain/change.ts';
 import { joinIdentity } from '../../domain/sessions/join-identity.ts';
 import { readIdentity } from '../claims.ts';
+import { senderOf, withSender } from '../sender.ts';
 import type { SignInDeps } from '../sign-in-deps.ts';
-import { answerSignedIn, readObject, recordRefusedSignIn, senderOf, withSender } from './local-request.ts';
+import { answerSignedIn, readObject, recordRefusedSignIn } from './local-request.ts';
 import type { Handler } from './password-routes.ts';
 import type { ProxySignIn } from './proxy-sign-in.ts';
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { formatDate } from '../../ui/text/format.ts';
 import { type AuditEntry, actorText, auditQuery, changeTexts, operationText, recordText } from './audit-values.ts';
 
 test('changes are told in words, without hidden values', () => {
@@ -30,6 +31,9 @@ test('changes are told in words, without hidden values', () => {
   ]);
   expect(changeTexts({ changes: { madeBy: [null, 'KEY'] } })).toEqual(['signed in with an API key']);
   expect(changeTexts({ changes: { madeBy: ['PASSKEY', null] } })).toEqual(['was signed in with a passkey']);
+  const at = '2026-12-05T14:28:47.53812+00:00';
+  expect(changeTexts({ changes: { expiresAt: [at, null] } })).toEqual([`expiresAt: ${formatDate(at)} → nothing`]);
+  expect(formatDate(at)).not.toContain('47.5');
   expect(changeTexts({ changes: null })).toEqual([]);
 });
 

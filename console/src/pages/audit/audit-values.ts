@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
-import { NO_VALUE } from '../../ui/text/format.ts';
+import { formatDate, NO_VALUE } from '../../ui/text/format.ts';
 import type { StatusLook } from '../../ui/text/labels.ts';
 import { browserOf } from '../keys/session-values.ts';
 
@@ -77,10 +77,14 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** As PostgreSQL writes a time in JSON. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(valueText).join(', ');
   if (value === '') return 'empty';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return TIME.test(value) ? formatDate(value) : value;
 }
 
 /** The page's filters, as its URL has them. */
