@@ -1,3 +1,5 @@
+import type { BoundedMap } from '../../../core/bounded-map.ts';
+import type { WorkerId } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { Bus } from '../../../db/bus.ts';
 import { quoteOutput } from '../../../domain/logs/quote-output.ts';
@@ -42,6 +44,8 @@ export interface FinalizeDeps extends LastOutputDeps {
   logs: Pick<LogCollector, 'system' | 'finish'>;
   phases: Pick<PhaseWriter, 'exited'>;
   models: Pick<WorkerModels, 'release'>;
+  /** How workers ended whose exit could not be written yet: their containers, which told it, are gone. */
+  unrecorded: BoundedMap<WorkerId, { exit: WorkerExit; output: readonly string[] }>;
 }
 
 export type WorkerExit = Omit<ExitedWorker, 'id'>;
@@ -51,6 +55,11 @@ export type WorkerExit = Omit<ExitedWorker, 'id'>;
  * records its exit. Idempotent.
  */
 export async function finalizeWorker(deps: FinalizeDeps, worker: ControlledWorker, exit: WorkerExit): Promise<void> {
+  const known = deps.unrecorded.get(worker.id);
+  if (known !== undefined) {
+    await deps.runtime.stop(worker.id, 0);
+    return recordExit(deps, worker, known.exit, known.output);
+  }
   let output: string[] = [];
   if (worker.phase !== 'PENDING') {
     deps.logs.system(worker.id, `ended: ${exit.reason}`);
@@ -63,16 +72,25 @@ export async function finalizeWorker(deps: FinalizeDeps, worker: ControlledWorke
 
 /**
  * Records that a worker is gone: its token dies, its jobs go back to the queue, and the scaler is notified. `output`, the last
- * lines that a lost one printed, goes into its reason for its user; the operator's log has the sentence only.
+ * lines that a lost one printed, goes into its reason for its user; the operator's log has the sentence only. Where the exit cannot be
+ * written, the next try to finalize the worker writes it.
  */
 export async function recordExit(
-  { phases, logger, bus, models }: Pick<FinalizeDeps, 'phases' | 'logger' | 'bus' | 'models'>,
+  {
+    phases,
+    logger,
+    bus,
+    models,
+    unrecorded,
+  }: Pick<FinalizeDeps, 'phases' | 'logger' | 'bus' | 'models' | 'unrecorded'>,
   { id, endpointId }: ControlledWorker,
   exit: WorkerExit,
   output: readonly string[] = [],
 ): Promise<void> {
+  unrecorded.set(id, { exit, output });
   await models.release({ id });
   await phases.exited({ id, ...exit, reason: quoteOutput(exit.reason, output) });
+  unrecorded.delete(id);
   logger[exit.isLost ? 'warn' : 'info']({ endpointId, workerId: id, reason: exit.reason }, 'worker ended');
   bus.publish('worker', id);
   bus.publish('key', id); // its own key is gone

@@ -1,4 +1,4 @@
-import { BoundedSet } from '../../../core/bounded-map.ts';
+import { BoundedMap, BoundedSet } from '../../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../../core/clock.ts';
 import { Loop, type NextRun } from '../../../core/flow/loop.ts';
 import type { EndpointId, WorkerId } from '../../../core/ids.ts';
@@ -32,7 +32,7 @@ const TICK_MS = 2_000;
 const IDLE_TICK_MS = 10_000;
 /** The time in which a worker that broke a limit may end by itself. */
 const BROKEN_LIMIT_GRACE_MS = 5_000;
-const MAX_REFUSED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /** Differences between the runtime's list and the cache; `mark` is the age of the list. */
 interface Difference {
@@ -42,7 +42,7 @@ interface Difference {
 
 const NO_DIFFERENCE: Difference = { containers: new Map(), mark: 0 };
 
-type Built = 'phases' | 'monotonic' | 'images' | 'models' | 'refused' | 'publicKeys';
+type Built = 'phases' | 'monotonic' | 'images' | 'models' | 'refused' | 'unrecorded' | 'publicKeys';
 
 export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimits, BroughtDeps {
   bus: Bus;
@@ -90,7 +90,7 @@ export class WorkerRunner {
       models: new WorkerModels(options),
       records: new StartRecords(pool),
       reserved: new ReservedGpus(),
-      refused: new BoundedSet(MAX_REFUSED),
+      ...{ refused: new BoundedSet(MAX_REMEMBERED), unrecorded: new BoundedMap(MAX_REMEMBERED) },
       publicKeys: batchPublicKeys(pool),
     };
     this.#readiness = new ReadinessLog(options.logs);

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { BoundedMap } from '../../../core/bounded-map.ts';
 import type { EndpointId, WorkerId } from '../../../core/ids.ts';
 import { silentLogger } from '../../../core/logger.ts';
 import type { ControlledWorker } from '../../../domain/workers/worker-lifecycle.ts';
-import { finalizeWorker, stopWorker } from './end-worker.ts';
+import { type FinalizeDeps, finalizeWorker, stopWorker } from './end-worker.ts';
 
 const worker = (phase: ControlledWorker['phase']) =>
   ({ id: 'w' as WorkerId, endpointId: 'e' as EndpointId, phase }) as ControlledWorker;
@@ -35,6 +36,7 @@ const deps = {
     exited: ({ id, isLost, reason }: { id: string; isLost: boolean; reason: string }) =>
       record(isLost ? `${id} exited, lost: ${reason}` : `${id} exited`),
   },
+  unrecorded: new BoundedMap(9) as FinalizeDeps['unrecorded'],
 };
 
 describe('to finalize a worker', () => {
@@ -74,6 +76,30 @@ describe('to finalize a worker', () => {
     expect(done.filter((step) => step.startsWith('w exited'))).toEqual([]);
   });
 });
+
+const OUT_OF_MEMORY = { code: 137, cause: 'EXITED' as const, reason: 'it ran out of memory', isLost: true };
+const away = {
+  ...deps,
+  phases: { ...deps.phases, exited: () => Promise.reject(new Error('the database is away')) },
+};
+
+test.each([
+  ['ended', () => finalizeWorker(away, worker('RUNNING'), OUT_OF_MEMORY)],
+  ['was to be stopped', () => stopWorker(away, worker('RUNNING'), { do: 'stop', graceMs: 5, ...OUT_OF_MEMORY })],
+] as const)(
+  'a worker that %s while the database was away keeps its reason, although its container is gone',
+  async (_, end) => {
+    await expect(end()).rejects.toThrow('the database is away');
+    done = [];
+    const gone = { code: null, cause: 'GONE' as const, reason: 'its container is gone', isLost: true };
+    await finalizeWorker(deps, worker('RUNNING'), gone);
+    expect(done).toContain(
+      'w exited, lost: it ran out of memory:\nTraceback (most recent call last):\nValueError: no model',
+    );
+    await finalizeWorker(deps, worker('RUNNING'), gone);
+    expect(done.at(-4)).toContain('w exited, lost: its container is gone');
+  },
+);
 
 describe('to stop a worker', () => {
   test('orders it to stop first, so that it gets no more work', async () => {
