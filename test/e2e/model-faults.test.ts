@@ -159,9 +159,9 @@ test('a worker that runs goes on when its model is gone from the hub and from th
 });
 
 test('what the patterns of two endpoints both choose is fetched once', async () => {
-  hub.models.set('org/shared', contents());
-  hub.sent.clear();
+  const [json, bin] = ['shared.json', 'shared.bin']; // others try their files again meanwhile
+  hub.models.set('org/shared', { files: { [json]: randomBytes(50), [bin]: randomBytes(100_000) } });
   await start('all', [{ source: 'hf:org/shared' }]);
   await start('some', [{ source: 'hf:org/shared', include: ['*.json'] }]);
-  expect(hub.sentBytes).toBe(100_050);
+  expect([json, bin].map((file) => hub.sent.get(file))).toEqual([50, 100_000]);
 });

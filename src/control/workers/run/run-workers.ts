@@ -32,7 +32,6 @@ const TICK_MS = 2_000;
 const IDLE_TICK_MS = 10_000;
 /** The time in which a worker that broke a limit may end by itself. */
 const BROKEN_LIMIT_GRACE_MS = 5_000;
-const MAX_REMEMBERED = 10_000;
 
 /** Differences between the runtime's list and the cache; `mark` is the age of the list. */
 interface Difference {
@@ -90,7 +89,7 @@ export class WorkerRunner {
       models: new WorkerModels(options),
       records: new StartRecords(pool),
       reserved: new ReservedGpus(),
-      ...{ refused: new BoundedSet(MAX_REMEMBERED), unrecorded: new BoundedMap(MAX_REMEMBERED) },
+      ...{ refused: new BoundedSet(10_000), unrecorded: new BoundedMap(10_000) },
       publicKeys: batchPublicKeys(pool),
     };
     this.#readiness = new ReadinessLog(options.logs);
@@ -333,8 +332,9 @@ export class WorkerRunner {
 
   /** A worker that finds no place after its image and models were brought is tried again with the others. */
   async #bringAndStart(worker: ControlledWorker, signal: AbortSignal): Promise<void> {
-    const place = (await bringFirst(this.#deps, worker, signal)) && (await this.#placer.place(worker));
-    if (place) await startWorker(this.#deps, worker, takePlace(this.#deps, worker, place), signal);
+    if (!(await bringFirst(this.#deps, worker, signal))) return;
+    const place = this.#placer.place(worker).then((found) => found && takePlace(this.#deps, worker, found));
+    await startWorker(this.#deps, worker, place, signal);
   }
 
   #onActionEnd(id: WorkerId): void {
