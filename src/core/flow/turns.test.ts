@@ -72,26 +72,6 @@ test('much work leaves most of the time to others, however many wait, and is don
   expect(longestMs).toBeLessThan(tookMs / 4); // all at once would be the 40 ms in one
 });
 
-test('a step is not followed by a pause for the time in which its thread did not run', async () => {
-  const order: string[] = [];
-  const ended = new Promise<void>((resolve) => {
-    enterTurn({
-      takeTurn() {
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200); // as when other programs have the processor
-        setTimeout(() => order.push('twice as long'), 300);
-        enterTurn({
-          takeTurn() {
-            order.push('next');
-            resolve();
-          },
-        });
-      },
-    });
-  });
-  await ended;
-  expect(order).toEqual(['next']);
-});
-
 test('the promises that a piece of work resolves count as its work', async () => {
   let done = 0;
   for (let i = 0; i < 20; i++) {

@@ -35,10 +35,6 @@ let isArmed = false;
 /** Whose turn it is; null between turns. */
 let stepOwner: string | null = null;
 let stepAt = 0;
-/** CPU time of this thread when the step began. */
-let stepCpuMs = 0;
-/** When the work of this turn of the event loop began. */
-let turnAt = 0;
 /** Until when what was done takes its part of the time. */
 let paidUntilMs = 0;
 
@@ -49,7 +45,7 @@ export function enterTurn(taker: TurnTaker, owner = CONNECTIONS): void {
   else lines.set(owner, { takers: [taker], next: 0 });
   if (isArmed) return;
   isArmed = true;
-  setImmediate(begin);
+  setImmediate(goOn);
 }
 
 /**
@@ -61,21 +57,15 @@ export function takeTurn(owner: string): Promise<void> | undefined {
   return new Promise((resolve) => enterTurn({ takeTurn: resolve }, owner));
 }
 
-function begin(): void {
-  turnAt = performance.now();
-  goOn(turnAt);
-}
-
-function goOn(now: number): void {
+function goOn(): void {
+  const now = performance.now();
   const earlyMs = paidUntilMs - now - (PARTS - 1) * SHARE_MS;
-  if (earlyMs > 0) setTimeout(begin, earlyMs);
-  else if (now - turnAt >= SHARE_MS) setImmediate(begin);
+  if (earlyMs > 0) setTimeout(goOn, earlyMs);
   else step(now);
 }
 
 function step(now: number): void {
   stepAt = now;
-  stepCpuMs = cpuMs(now);
   const taker = nextTaker();
   queueMicrotask(afterPromises); // those that the work resolves are part of it, and of its time
   taker.takeTurn();
@@ -102,18 +92,8 @@ function afterPromises(): void {
 
 function endStep(): void {
   const now = performance.now();
-  const tookMs = Math.min(now - stepAt, cpuMs(now) - stepCpuMs);
   stepOwner = null;
-  paidUntilMs = Math.max(paidUntilMs, now - tookMs) + PARTS * tookMs;
+  paidUntilMs = Math.max(paidUntilMs, stepAt) + PARTS * (now - stepAt);
   if (lines.size === 0) isArmed = false;
-  else goOn(now);
-}
-
-/**
- * CPU time of this thread in ms. While other programs have the processor, the clock goes on, and work would be followed by a pause for
- * time that it did not take. `now`: the time where Node.js does not know the thread's, before version 23.9.
- */
-function cpuMs(now: number): number {
-  const usage = process.threadCpuUsage?.();
-  return usage === undefined ? now : (usage.user + usage.system) / 1000;
+  else goOn();
 }
