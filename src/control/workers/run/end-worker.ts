@@ -83,11 +83,11 @@ export async function recordExit(
     models,
     unrecorded,
   }: Pick<FinalizeDeps, 'phases' | 'logger' | 'bus' | 'models' | 'unrecorded'>,
-  { id, endpointId }: ControlledWorker,
+  { id, endpointId, phase }: ControlledWorker,
   exit: WorkerExit,
   output: readonly string[] = [],
 ): Promise<void> {
-  unrecorded.set(id, { exit, output });
+  if (phase !== 'PENDING') unrecorded.set(id, { exit, output }); // a pending one may still start, and end otherwise
   await models.release({ id });
   await phases.exited({ id, ...exit, reason: quoteOutput(exit.reason, output) });
   unrecorded.delete(id);

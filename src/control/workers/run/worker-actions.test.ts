@@ -101,6 +101,13 @@ test.each([
   },
 );
 
+test('a worker that may still start does not keep the reason of a start that could not be written', async () => {
+  await expect(finalizeWorker(away, worker('PENDING'), OUT_OF_MEMORY)).rejects.toThrow('the database is away');
+  done = [];
+  await finalizeWorker(deps, worker('RUNNING'), { ...OUT_OF_MEMORY, reason: 'it crashed' });
+  expect(done).toContain('log w: ended: it crashed');
+});
+
 describe('to stop a worker', () => {
   test('orders it to stop first, so that it gets no more work', async () => {
     await stopWorker(deps, worker('RUNNING'), {
